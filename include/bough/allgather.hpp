@@ -2,8 +2,8 @@
 // allgather: every rank gets the blocks of all ranks, one behind the other in the order of ranks.
 //
 //   allgather(comm, in, out [, choice])            out: size() times as long as in
-//   allgather(comm, data [, choice])               in place: data is the whole vector, this rank's own block in
-//                                                  its place
+//   allgather(comm, data [, choice])               in place: data is the whole vector, this rank's own
+//                                                  block in its place
 //   allgatherv(comm, in, out, counts [, choice])   blocks that differ in length: rank r's has counts[r]
 //   allgatherv(comm, data, counts [, choice])      the same in place
 //   (..., ec)                                      never throws; ec: a std::error_code or a bough::status

@@ -10,8 +10,8 @@
 //   start_alltoall(...), start_alltoallv(...)    return a bough::operation at once; no ec
 //   bind_alltoall(...), bind_alltoallv(...)      a persistent_operation, to be started many times; no ec
 //
-// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0. There is
-//             no in-place form: `out` must not overlap `in`
+// Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0.
+//             There is no in-place form: `out` must not overlap `in`
 // Choice      a plan, an algorithm (pairwise_alltoall{}), a family that serves alltoall, or automatic{}.
 //             alltoallv takes plans that send every block straight to its rank: others (bruck_alltoall)
 //             pass on blocks whose lengths only their two ends know, and are refused
@@ -19,8 +19,8 @@
 //             ranks. alltoallv: what rank i sends to rank j is as long as what j receives from i; if it is
 //             not, that is an error (call_mismatch) at j, at the others from this call or their next one,
 //             and nothing is cut off. An alltoall and an alltoallv do not match
-// Time        that of the plan. automatic{}: few messages for short blocks, every block straight to its rank
-//             for long ones (bough/select/standard/alltoall.hpp)
+// Time        that of the plan. automatic{}: few messages for short blocks, every block straight to its
+//             rank for long ones (bough/select/standard/alltoall.hpp)
 // Determinism nothing is combined
 // Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
 //             agree; those of doc/design/005. `out` is unspecified then, `in` is unchanged

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // gather: the root gets the blocks of all ranks, one behind the other in the order of ranks.
 //
-//   gather(comm, in, out, root{r} [, choice])            out is used at the root only: size() times as long as in
-//   gather(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector, its own
-//                                                        block in its place; at other ranks, data is the block
-//   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r]
+//   gather(comm, in, out, root{r} [, choice])            out is used at the root only: size() times as
+//                                                        long as in
+//   gather(comm, data, root{r} [, choice])               in place: at the root, data is the whole
+//                                                        vector, its own block in its place; at other
+//                                                        ranks, data is the block
+//   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has
+//                                                        counts[r]
 //   gatherv(comm, data, counts, root{r} [, choice])      the same in place
-//   (..., ec)                                            never throws; ec: a std::error_code or a bough::status
+//   (..., ec)                                            never throws; ec: a std::error_code or a
+//                                                        bough::status
 //   start_gather(...), start_gatherv(...)                return a bough::operation at once; no ec
-//   bind_gather(...), bind_gatherv(...)                  a persistent_operation, to be started many times; no ec
+//   bind_gather(...), bind_gatherv(...)                  a persistent_operation, to be started many
+//                                                        times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
 // Choice      a plan of one block a rank, an algorithm (tree_gather{...}), a tree source

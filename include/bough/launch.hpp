@@ -8,9 +8,11 @@
 //   });
 //   if (!report.ok()) std::puts(bough::describe(report).c_str());
 //
-//   launch(ranks, f [, options])            f(job) runs in a fork of this process: it returns void or an exit status
+//   launch(ranks, f [, options])            f(job) runs in a fork of this process: it returns void or
+//                                           an exit status
 //   launch(ranks, argv [, options])         a program, by fork and exec; it finds its job by this_job()
-//   this_job()                              of `bough launch`, launch(), mpirun or srun (bough/launch/pmix.hpp), or of one rank
+//   this_job()                              of `bough launch`, launch(), mpirun or srun
+//                                           (bough/launch/pmix.hpp), or of one rank
 // Each has a form with a last argument std::error_code&, which does not throw; the others throw
 // bough::error. How the ranks end is a value, not an error: launch() waits for all of them, and
 // reports exit codes and signals. While it waits, it serves their exchanges. If a rank dies, the

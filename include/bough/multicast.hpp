@@ -2,9 +2,11 @@
 // multicast: the members get the root's vector; the other ranks return at once.
 //
 //   multicast(comm, data, members, root{r} [, choice])   the root's data is only read; throws bough::error
-//   multicast(..., ec)                                   never throws; ec: a std::error_code or a bough::status
+//   multicast(..., ec)                                   never throws; ec: a std::error_code or a
+//                                                        bough::status
 //   start_multicast(...)                                 returns a bough::operation at once; no ec
-//   bind_multicast(...)                                  a persistent_operation, to be started many times; no ec
+//   bind_multicast(...)                                  a persistent_operation, to be started many
+//                                                        times; no ec
 //
 // Data        a span or what one can be made of; that of ranks which do not take part is not looked at.
 //             members are bough::rank_t; the root may be listed as one or not

@@ -9,9 +9,10 @@
 //
 // Data        the whole vector on every rank, cut into as many parts as there are multicasts (block_begin):
 //             part k is read on the root of multicast k and written on its members; others stay as they are
-// Choice      a plan or an algorithm (ordered_multicasts{wanted, order}) or automatic{}: balanced_multicasts
-//             among ranks of equal costs. For ranks that differ in speed, and for many calls with the same
-//             wishes, make a plan once: plan_multicasts(wanted, balanced_multicasts(costs, wanted).order, ...)
+// Choice      a plan or an algorithm (ordered_multicasts{wanted, order}) or automatic{}:
+//             balanced_multicasts among ranks of equal costs. For ranks that differ in speed, and for
+//             many calls with the same wishes, make a plan once: plan_multicasts(wanted,
+//             balanced_multicasts(costs, wanted).order, ...)
 // Agreement   every rank calls it with the same wishes in the same order, the same count and choice
 // Time        that of the plan. automatic{} makes its list anew in each call, in time messages * members
 // Determinism nothing is combined: every member gets the root's bytes

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // reduce: the root gets op over the vectors of all ranks, element by element.
 //
-//   reduce(comm, data, op, root{r} [, choice])       in place at the root; other ranks' data stay as they are
-//   reduce(comm, in, out, op, root{r} [, choice])    out is used at the root only, where it is as long as in
-//   reduce(comm, value, op, root{r} [, choice])      returns the result at the root; elsewhere the value itself
+//   reduce(comm, data, op, root{r} [, choice])       in place at the root; other ranks' data stay as
+//                                                    they are
+//   reduce(comm, in, out, op, root{r} [, choice])    out is used at the root only, where it is as long
+//                                                    as in
+//   reduce(comm, value, op, root{r} [, choice])      returns the result at the root; elsewhere the
+//                                                    value itself
 //   reduce(comm, batch, root{r} [, choice])          many at once: bough/batch.hpp
 //   reduce(..., ec)                                  never throws; ec: a std::error_code or a bough::status
 //   start_reduce(...)                                returns a bough::operation at once; no ec
-//   bind_reduce(...)                                 a persistent_operation, to be started many times; no ec
+//   bind_reduce(...)                                 a persistent_operation, to be started many times;
+//                                                    no ec
 // What is started writes its result into data of yours, also into a single variable.
 //
 // Data        a span or what one can be made of; one value is anything else that has a wire form.

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // scatter: the root's vector is cut into one block a rank, in the order of ranks; every rank gets its own.
 //
-//   scatter(comm, in, out, root{r} [, choice])            in is used at the root only: size() times as long as out
-//   scatter(comm, data, root{r} [, choice])               in place: at the root, data is the whole vector and stays
-//                                                         as it is; at other ranks, data is the block
-//   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has counts[r]
+//   scatter(comm, in, out, root{r} [, choice])            in is used at the root only: size() times as
+//                                                         long as out
+//   scatter(comm, data, root{r} [, choice])               in place: at the root, data is the whole
+//                                                         vector and stays as it is; at other ranks,
+//                                                         data is the block
+//   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has
+//                                                         counts[r]
 //   scatterv(comm, data, counts, root{r} [, choice])      the same in place
-//   (..., ec)                                             never throws; ec: a std::error_code or a bough::status
+//   (..., ec)                                             never throws; ec: a std::error_code or a
+//                                                         bough::status
 //   start_scatter(...), start_scatterv(...)               return a bough::operation at once; no ec
-//   bind_scatter(...), bind_scatterv(...)                 a persistent_operation, to be started many times; no ec
+//   bind_scatter(...), bind_scatterv(...)                 a persistent_operation, to be started many
+//                                                         times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
 // Choice      a plan of one block a rank, an algorithm (tree_scatter{...}), a tree source

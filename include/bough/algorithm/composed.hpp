@@ -2,8 +2,10 @@
 // Two levels: a collective over all ranks, made of flat ones within groups of near ranks and across
 // them.
 //
-//   compose(inner, outer, groups)           lanes: every rank of a group works across groups for its share of the vector
-//   compose_leaders(inner, outer, groups)   one rank of each group works across groups, for all of the vector
+//   compose(inner, outer, groups)           lanes: every rank of a group works across groups for its
+//                                           share of the vector
+//   compose_leaders(inner, outer, groups)   one rank of each group works across groups, for all of the
+//                                           vector
 //
 //   constexpr contiguous_groups nodes{.ranks_per_group = 8};
 //   plan_allreduce(compose(ring{}, circulant{}, nodes), {.size = 64})

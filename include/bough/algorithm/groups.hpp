@@ -3,7 +3,8 @@
 // two levels.
 //
 //   contiguous_groups{.ranks_per_group = 8}     ranks 0 to 7, 8 to 15, ...; the last group may be smaller
-//   listed_groups{{0, 1, 0, 1}}                 the group of each rank; groups are numbered from 0, none is empty
+//   listed_groups{{0, 1, 0, 1}}                 the group of each rank; groups are numbered from 0,
+//                                               none is empty
 #ifndef BOUGH_ALGORITHM_GROUPS_HPP
 #define BOUGH_ALGORITHM_GROUPS_HPP
 

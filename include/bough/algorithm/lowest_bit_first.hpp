@@ -2,7 +2,8 @@
 // The lowest-bit-first family: rounds and traffic of the circulant family, but most of the data
 // stays among neighbours.
 //
-//   plan_allreduce(lowest_bit_first{}, {.size = 7})       2 ceil(log2 p) rounds; a rank sends 2 (p - 1) / p of the vector
+//   plan_allreduce(lowest_bit_first{}, {.size = 7})       2 ceil(log2 p) rounds; a rank sends
+//                                                         2 (p - 1) / p of the vector
 //   plan_reduce_scatter(lowest_bit_first{.aggregation_limit = 4}, {.size = 64})      messages of at most 4 blocks
 //   plan_allgather(lowest_bit_first{}, {.size = 7})
 #ifndef BOUGH_ALGORITHM_LOWEST_BIT_FIRST_HPP

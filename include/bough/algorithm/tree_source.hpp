@@ -2,7 +2,8 @@
 // Tree sources: what a tree algorithm can be given, and how it becomes a tree over the ranks of a plan.
 //
 //   fnomial{.degree = 4}           any shape: root != 0 by cyclic relabelling (then rank order is lost)
-//   ordered{fnomial{.degree = 4}}  the in-order variant: true rank order for any root, for non-commutative ops
+//   ordered{fnomial{.degree = 4}}  the in-order variant: true rank order for any root, for
+//                                  non-commutative ops
 //   table                          an explicit tree; its size and root must be the plan's
 #ifndef BOUGH_ALGORITHM_TREE_SOURCE_HPP
 #define BOUGH_ALGORITHM_TREE_SOURCE_HPP

@@ -9,12 +9,14 @@
 //   m.combine_ns(rank, bytes)             a combine; a copy costs copy_ns(rank, bytes)
 // Laws: finite and not negative; non-decreasing in bytes; a pure function of its arguments.
 // A model may also have
-//   m.arrival_ns(rank)                    when the rank comes, before start_ns passes; without it all come at time 0
+//   m.arrival_ns(rank)                    when the rank comes, before start_ns passes; without it all
+//                                         come at time 0
 //
 // PortedCostModel is a CostModel of a network whose links are busy while a message passes. In
 // addition it has
-//   m.port_ns(from, to, bytes, duplex)    for so long the message holds the out port of its sender and the in port of its
-//                                         receiver. `duplex`: it is half of an exchange (bough/model/walk.hpp says when)
+//   m.port_ns(from, to, bytes, duplex)    for so long the message holds the out port of its sender and
+//                                         the in port of its receiver. `duplex`: it is half of an
+//                                         exchange (bough/model/walk.hpp says when)
 //   m.lands_early()                       may a message pass the in port before its receiver asks for it?
 // Laws: as above; a message of an exchange is not faster than one of its own.
 #ifndef BOUGH_CONCEPTS_COST_MODEL_HPP

@@ -2,18 +2,26 @@
 // Algorithm and Plan: a whole collective as a function from rank to steps. Lazy: nothing is computed until asked.
 //
 // An *algorithm* is a small structural value with
-//   a.emit(at, rank, sink)     pushes the steps of `rank` in program order; `at` holds size, root and blocks
+//   a.emit(at, rank, sink)     pushes the steps of `rank` in program order; `at` holds size, root and
+//                              blocks
 //   a.natural_blocks(size)     into how many blocks it cuts the vector by default
-//   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a declaration: verify checks)
+//   a.scratch(at, rank)        the most blocks of scratch memory the steps of `rank` touch (a
+//                              declaration: verify checks)
 //   a.check(at)                ok, or invalid_argument naming what is out of range
-//   a == b                     the same steps at all dimensions: plans of equal algorithms are bound once and used again
+//   a == b                     the same steps at all dimensions: plans of equal algorithms are bound
+//                              once and used again
 // Optional; claims, which verify proves (bough/verify/verify_claims.hpp):
-//   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do; absent: false
-//   A::may_hold                    messages may stay where they landed until they are combined (verify: hold); absent: false
-//   a.check_claims(at)             ok, or an error, if the claim of rank order can be checked quickly; absent: ok
-//   A::serves                      goals<...> (bough/schedule/goal.hpp): of which collectives; absent: of any
+//   a.keeps_rank_order(at)         results combine in rank order, so any associative op will do;
+//                                  absent: false
+//   A::may_hold                    messages may stay where they landed until they are combined (verify:
+//                                  hold); absent: false
+//   a.check_claims(at)             ok, or an error, if the claim of rank order can be checked quickly;
+//                                  absent: ok
+//   A::serves                      goals<...> (bough/schedule/goal.hpp): of which collectives; absent:
+//                                  of any
 //   more of them                   bough/schedule/claims.hpp
-//   a.text()                       how it is written, as a label (bough/core/label.hpp); absent: the name of its type
+//   a.text()                       how it is written, as a label (bough/core/label.hpp); absent: the
+//                                  name of its type
 // Optional; for algorithms that hold more than shows in every schedule, like a list of members:
 //   a.goal()                       the goal, where its type is not empty
 //   a.hash()                       of what all ranks must agree on, so that a mismatched call is seen

@@ -6,25 +6,30 @@
 //   X::keeps_byte_order                        a constant bool: see W5
 //   t.rank(), t.size()                         who I am, of how many
 //   t.region()                                 -> span<byte>: my memory that the peers write
-//   t.put(to, offset, first, second, id)       -> posted: `first` and behind it `second` go into the region of `to`
-//   t.flush(to, id)                            -> posted: done when what I had put there before has landed (W6)
-//   t.poll(events)                             -> how many of `events` were filled: ends of posts, and losses
+//   t.put(to, offset, first, second, id)       -> posted: `first` and behind it `second` go into the
+//                                              region of `to`
+//   t.flush(to, id)                            -> posted: done when what I had put there before has
+//                                              landed (W6)
+//   t.poll(events)                             -> how many of `events` were filled: ends of posts, and
+//                                              losses
 //   t.now_ns()                                 a monotonic clock; virtual for a simulated transport
 // Semantics:
 //   W1  nothing is called back inside a post; a `pending` post has exactly one event, any other none
-//   W2  a put changes the bytes [offset, offset + first + second) of that region and no others; one that does not fit
-//       into the region, to oneself or to no rank of the group is `failed`
-//   W3  the bytes of a put belong to the transport from post to its completion, which is local: they are the caller's
-//       again, and may or may not have landed
-//   W4  a put never waits for the peer: would_block instead of waiting or of unbounded queueing; poll makes room
+//   W2  a put changes the bytes [offset, offset + first + second) of that region and no others; one
+//       that does not fit into the region, to oneself or to no rank of the group is `failed`
+//   W3  the bytes of a put belong to the transport from post to its completion, which is local: they
+//       are the caller's again, and may or may not have landed
+//   W4  a put never waits for the peer: would_block instead of waiting or of unbounded queueing; poll
+//       makes room
 //   W5  keeps_byte_order: the last 8 bytes of a put, if they are an aligned word of the region,
 //       land at once. A reader that reads that word with acquire finds the rest of the put, and all
 //       earlier puts of that rank to this one. If it is false, bytes and puts land in any order,
 //       each byte by itself
 //   W6  keeps_byte_order makes flush() needless, and it may be missing; otherwise it is there
 //   W7  poll never blocks
-//   W8  regions have one size on all ranks, begin on a cache line, are zero when the group is made, and stay at their
-//       place when the transport is moved. They are there from the making of the group: no put comes too early
+//   W8  regions have one size on all ranks, begin on a cache line, are zero when the group is made, and
+//       stay at their place when the transport is moved. They are there from the making of the group:
+//       no put comes too early
 //   W9  one thread at a time per object
 //   W10 the loss of a peer is reported once (event::lost): nothing of it lands from then on, pending posts to it have had
 //       their events, and later ones fail. All puts of a peer that left after their completion have landed before

@@ -6,7 +6,8 @@
 //   t.rank(), t.size()                         who I am, of how many
 //   t.post_send(to, envelope, bytes, id)       -> posted: complete, pending, would_block or failed
 //   t.poll(events)                             -> how many of `events` were filled
-//   t.take(handle, into, id)                   -> posted: the payload of the arrival with this handle goes to `into`
+//   t.take(handle, into, id)                   -> posted: the payload of the arrival with this handle
+//                                              goes to `into`
 //   t.release(handle)                          the payload of that arrival is not needed (any more)
 //   t.cancel(id)                               -> errc: gives a pending post up; its event says cancelled
 //   t.now_ns()                                 a monotonic clock; virtual for a simulated transport
@@ -14,15 +15,17 @@
 //   T1  nothing is called back inside a post; a post that is already done says `complete` and has no event
 //   T2  every `pending` post has exactly one event; refused and failed posts have none
 //   T3  messages from one peer arrive in the order in which they were posted
-//   T4  the bytes of a send belong to the transport from post to completion; those of an arrival to the caller from
-//       its event to release or take
+//   T4  the bytes of a send belong to the transport from post to completion; those of an arrival to the
+//       caller from its event to release or take
 //   T5  post_send never waits for the peer: would_block instead of waiting or of unbounded queueing
 //       (an arrival that is used up makes room, in whatever order arrivals are released)
 //   T6  poll never blocks
-//   T7  `into` must be as long as the message: else take fails, nothing is truncated, and the arrival is still there
+//   T7  `into` must be as long as the message: else take fails, nothing is truncated, and the arrival
+//       is still there
 //   T8  one thread at a time per object
-//   T9  after the event of a cancelled post the transport does not touch its bytes. The message of a send arrives whole or
-//       can neither be claimed nor taken (and is released all the same); that of a take is used up, and its send ends well
+//   T9  after the event of a cancelled post the transport does not touch its bytes. The message of a
+//       send arrives whole or can neither be claimed nor taken (and is released all the same); that of
+//       a take is used up, and its send ends well
 //   T10 the loss of a peer is reported once (event::lost), after everything that it sent, also when nothing is posted;
 //       posts to it fail from then on, not before: its last words may say why. The report does not wait for releases: 16
 //       of its messages, or as many as there is room for if that is less, may be unreleased when it comes. Those that

@@ -7,7 +7,8 @@
 //
 //   num_ranks 8                        per rank: one line per step, then what the steps wait for
 //   rank 0 {
-//   l0: send 4096b to 1 tag 0          tag: the number of the message on its channel, so that matching is unambiguous
+//   l0: send 4096b to 1 tag 0          tag: the number of the message on its channel, so that matching
+//                                      is unambiguous
 //   l1: recv 4096b from 1 tag 0
 //   l2: calc 1024                      a combine or a copy: ns, from the model
 //   l2 requires l1                     l1 must be complete (bough/schedule/dependence.hpp)

@@ -10,8 +10,10 @@
 //   hop 50                           ns that each link of a path adds; 0 if there is no such line
 //   cable 0 2 12.5                   between two vertices, in bytes per ns each way
 //   cable 1 2 12.5
-//   torus 2 1                        the extents of a torus, whose hosts are numbered as network::torus numbers them
-//   place 1 0                        the host of rank 0, of rank 1, ...; rank r on host r if there is no such line
+//   torus 2 1                        the extents of a torus, whose hosts are numbered as network::torus
+//                                    numbers them
+//   place 1 0                        the host of rank 0, of rank 1, ...; rank r on host r if there is
+//                                    no such line
 // Words are separated by blanks. Speeds and times are written so that reading gives the same doubles.
 // A file of more than most_network_vertices vertices or most_network_cables cables is refused, and
 // so is a network in which a host has no way to another.

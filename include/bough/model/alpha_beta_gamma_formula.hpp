@@ -4,8 +4,8 @@
 //
 // In the comments q = ceil(log2 p), p' = 2^floor(log2 p), and a', b' are f_alpha alpha and f_beta beta. The formulas cut the
 // vector into equal parts, also where p does not divide it. Against the walk (bough/model/walk.hpp) of the schedule they are
-//   equal   for every p: trees, halving_gather, ring, circulant, lowest_bit_first, circulant broadcast, chain, levels;
-//           for powers of two: all
+//   equal   for every p: trees, halving_gather, ring, circulant, lowest_bit_first, circulant broadcast,
+//           chain, levels; for powers of two: all
 //   above   by one_way_discount_ns, for other p: recursive_doubling and halving_doubling. One of
 //           their transfers before and after the exchanges goes one way only, and the paper prices
 //           it as half of an exchange

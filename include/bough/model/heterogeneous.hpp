@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // heterogeneous: every rank has its own costs of sending, receiving and combining; the way between is alike for all.
 //
-//   heterogeneous{.send = t_ini}                       Banikazemi et al. 1998: a sender is busy for its t_ini, no more
+//   heterogeneous{.send = t_ini}                       Banikazemi et al. 1998: a sender is busy for its
+//                                                      t_ini, no more
 //   heterogeneous{.send = s, .receive = r, .message_latency_ns = L}     separate costs (Banikazemi et al. 1999)
 // An empty list stands for zeros. Costs are affine in the size. With message_latency_ns = 0 a
 // receiver may send the message on as soon as its sender is free again, as in the paper.

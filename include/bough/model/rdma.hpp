@@ -4,7 +4,8 @@
 //   Tm mpi_ns  Td descriptor_ns  Ts dma_startup_ns  Tn nic_ns   of each message; Tm + Td + Ts + Tn on the sender's side
 //   Tt transmit_ns_per_byte                                     of each byte, through the receiver's port one after another
 //   To operation_ns_per_byte                                    combining a byte
-//   Tc copy_ns_per_byte      into and out of registered memory: copies_ns(bytes), once per operation, on top of a run
+//   Tc copy_ns_per_byte      into and out of registered memory: copies_ns(bytes), once per operation,
+//                            on top of a run
 //   Ta acknowledgement_ns    before a port carries the next message, if the network acknowledges
 //                            each block
 //

@@ -4,16 +4,19 @@
 //
 // Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that
 // (bough/model/arriving.hpp). It runs its steps in program order:
-//   send      the sender is busy for send_ns; the message arrives latency_ns later. A send never waits for the receiver.
+//   send      the sender is busy for send_ns; the message arrives latency_ns later. A send never waits
+//             for the receiver.
 //   receive   waits until the message has arrived, then takes receive_ns
 //   combine   takes combine_ns;   copy takes copy_ns
 // The n-th receive from a peer takes the n-th message of that peer. Links carry any number of messages at once.
 //
 // Under a PortedCostModel every rank also has an out port and an in port, which carry one message at a time each:
-//   send      when send_ns is over, the message is handed to the out port, which it holds for port_ns from the moment that
-//             the port is free; it is at the receiver latency_ns after it began. The sender goes on at once.
-//   receive   the in port takes the messages in the order of the receives, each for port_ns, and not before it is there nor,
-//             unless the model lands_early(), before the rank asks for it; then the rank takes receive_ns
+//   send      when send_ns is over, the message is handed to the out port, which it holds for port_ns
+//             from the moment that the port is free; it is at the receiver latency_ns after it began.
+//             The sender goes on at once.
+//   receive   the in port takes the messages in the order of the receives, each for port_ns, and not
+//             before it is there nor, unless the model lands_early(), before the rank asks for it; then
+//             the rank takes receive_ns
 // A message is duplex if it is half of an exchange. Then its sender's next message step is a
 // receive, and its receiver's previous message step is a send, but not of a message that this one
 // answers, that is, the message that the sender received last. The out port cannot know of the
@@ -27,7 +30,8 @@
 //           Otherwise a rank that needs a message not yet sent is left, and visited again when the
 //           message is sent. Its steps are then emitted anew, and those that have run are skipped.
 //           From the second visit on its next steps are kept, up to 64 MiB for all ranks.
-// *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender (ports: 32), kept steps
+// *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender
+//           (ports: 32), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP
 

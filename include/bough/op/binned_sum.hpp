@@ -2,7 +2,8 @@
 // Binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an
 // accuracy that K sets.
 //
-//   allreduce(comm, std::span(x), binned_sum<2>{})        doubles in, doubles out: lifted and lowered inside
+//   allreduce(comm, std::span(x), binned_sum<2>{})        doubles in, doubles out: lifted and lowered
+//                                                         inside
 //   binned_accumulator<double, 2> mine = binned_sum<2>{}.lift(std::span(many));
 //
 // The bits of a number are cut at fixed places into bins of 64: bin j has the bits 64 j to 64 j +

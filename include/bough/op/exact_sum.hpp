@@ -2,7 +2,8 @@
 // Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from
 // every plan and order.
 //
-//   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered inside
+//   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered
+//                                                         inside
 //   exact_accumulator<double> mine = exact_sum{}.lift(std::span(many));
 //   allreduce(comm, std::span(&mine, 1), exact_sum{})     a sum over all elements of all ranks
 //   double sum = exact_sum{}.lower(mine);

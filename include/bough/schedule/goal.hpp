@@ -10,7 +10,8 @@
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
 //   holds(at, rank, block)      does the input of `rank` contain `block` at the start?
-//   result(at, rank, block)     whose contributions the output of `rank` must contain at the end, each exactly once
+//   result(at, rank, block)     whose contributions the output of `rank` must contain at the end, each
+//                               exactly once
 #ifndef BOUGH_SCHEDULE_GOAL_HPP
 #define BOUGH_SCHEDULE_GOAL_HPP
 

@@ -6,13 +6,19 @@
 // spread over destinations, and does not depend on the machine.
 // Messages under way on one link share it fairly (max-min): bough/simulate/detail/flows.hpp.
 //
-//   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds in bytes per ns
-//   network::fat_tree(4, 3, 1.0)                 3 levels of switches with 4 ports down and as many up: 64 hosts
-//   network::fat_tree({8, 8}, {1, 4}, 1.0)       8 hosts on each of 8 switches, which have 4 cables up: 2 to 1
-//   network::torus({4, 4, 4}, 1.0, 6.0)          a switch per host, joined to its neighbours; the host's cable: 6.0
+//   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds
+//                                                in bytes per ns
+//   network::fat_tree(4, 3, 1.0)                 3 levels of switches with 4 ports down and as many up:
+//                                                64 hosts
+//   network::fat_tree({8, 8}, {1, 4}, 1.0)       8 hosts on each of 8 switches, which have 4 cables up:
+//                                                2 to 1
+//   network::torus({4, 4, 4}, 1.0, 6.0)          a switch per host, joined to its neighbours; the
+//                                                host's cable: 6.0
 //   network::mesh({4, 6}, 1.0, 4.0)              the same without the cables that close the rings
-//   network::dragonfly(4, 2, 2, 1.0)             routers per group, hosts per router, global cables per router
-//   network::rails(4, 8, 1.0, 6.0)               4 nodes of 8 hosts with a card each; card c of all nodes on switch c
+//   network::dragonfly(4, 2, 2, 1.0)             routers per group, hosts per router, global cables per
+//                                                router
+//   network::rails(4, 8, 1.0, 6.0)               4 nodes of 8 hosts with a card each; card c of all
+//                                                nodes on switch c
 //   network::sockets(4, 2, 16, 1.0, 8.0, 2.0)    4 nodes of 2 sockets of 16 hosts; a node has one card
 //   network::irregular(64, 16, 8, 50, seed, 1.0) Banikazemi et al. 1998: hosts on random 8-port switches,
 //   half of the other

@@ -9,15 +9,17 @@
 // Bandwidth: what must leave a set S of vertices takes at least as long as its links out need.
 //   allgather, reduce_scatter   hosts of S / hosts m, the largest over all S that leave out a host. That is
 //                               the optimum: trees reach it (ForestColl, arXiv 2402.06787)
-//   broadcast, reduce           m, for all S with the root and without some host: the optimum, too (Edmonds 1973)
+//   broadcast, reduce           m, for all S with the root and without some host: the optimum, too
+//                               (Edmonds 1973)
 //   scatter, gather             the shares of the hosts outside of S, for all S with the root: the optimum
 //   scan, exscan                m, from the first rank to each later one, from each to the last
-//   allreduce                   m, for all S that part two hosts. And for parts of hosts: k of them exchange
-//                               2 (k - 1) m at least, since k - 1 messages must come before one part has
-//                               the result, and k - 1 after that; through the links that leave the parts.
-//                               Parts tried: hosts; hosts of one switch; what hangs together over faster
-//                               cables, or below switches of a level
-//   alltoall                    of each host and each such part; and the distances of all pairs, added up, over all links
+//   allreduce                   m, for all S that part two hosts. And for parts of hosts: k of them
+//                               exchange 2 (k - 1) m at least, since k - 1 messages must come before
+//                               one part has the result, and k - 1 after that; through the links that
+//                               leave the parts. Parts tried: hosts; hosts of one switch; what hangs
+//                               together over faster cables, or below switches of a level
+//   alltoall                    of each host and each such part; and the distances of all pairs, added
+//                               up, over all links
 // Latency: one message over the most links that two ranks that must hear of each other are apart.
 // The two are not added, but a message's latency comes on top of the bandwidth, too.
 //

@@ -6,7 +6,8 @@
 // order here, too.
 //
 // Time     as the walk
-// Memory   28 bytes per rank, 16 per message under way beyond the first of its sender, 16 per kept step (memory_bytes)
+// Memory   28 bytes per rank, 16 per message under way beyond the first of its sender, 16 per kept step
+//          (memory_bytes)
 #ifndef BOUGH_SIMULATE_STATIC_HPP
 #define BOUGH_SIMULATE_STATIC_HPP
 

@@ -2,8 +2,9 @@
 // The binomial tree, in its two orientations.
 //
 //   low    the parent clears the lowest set bit: fnomial{2}. Subtrees are contiguous intervals of ranks.
-//   high   the parent clears the highest set bit: the same tree with the bits of each rank mirrored. The children of v
-//          are v + 2^k for every 2^k > v: partners move further away with every step. Subtrees are not intervals.
+//   high   the parent clears the highest set bit: the same tree with the bits of each rank mirrored.
+//          The children of v are v + 2^k for every 2^k > v: partners move further away with every step.
+//          Subtrees are not intervals.
 //
 //   n = 8, in receive order     low  0(1 2(3) 4(5 6(7)))       high  0(4 2(6) 1(5 3(7)))
 // Both send the largest subtree first: low the furthest child first (descending k), high the

@@ -3,7 +3,8 @@
 // reduction keeps rank order.
 //
 //   interval_tree(costs, root)       the best for this root
-//   interval_tree(costs)             the best of all roots: for an allreduce, where any rank may be the root
+//   interval_tree(costs)             the best of all roots: for an allreduce, where any rank may be the
+//                                    root
 //   is_interval_tree(tree)           would a reduction over it keep rank order?
 //
 //   costs 1 3 3 3 3 1 3 3, root 0     0(1 2 3 5(6 7 4))     400 for 100 and 300: here the rule costs nothing

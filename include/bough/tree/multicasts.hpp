@@ -3,7 +3,8 @@
 //
 //   const std::vector<multicast_request> wanted{{.root = 0, .members = {1, 2, 5}}, {.root = 3, .members = {1, 4, 5}}};
 //   const auto made = balanced_multicasts(costs, wanted);
-//   made.trees[0]      a table over the participants: place 0 is the root, then the members as listed (tree_multicast)
+//   made.trees[0]      a table over the participants: place 0 is the root, then the members as listed
+//                      (tree_multicast)
 //   made.order         all messages in an order in which every rank does its sends and receives
 //   made.makespan      when the last rank has its last message
 //

@@ -9,7 +9,8 @@
 //                                       fraction
 //
 // There are three ways, as the effort allows; what they prove is exact:
-//   few classes of equal ranks, or few ranks    dynamic programming, with send costs alone or with receive costs
+//   few classes of equal ranks, or few ranks    dynamic programming, with send costs alone or with
+//                                               receive costs
 //   more, with send costs alone                 fnf_search_tree, then branch and bound from there
 //   all others                                  fnf_search_tree and lower bounds: from the earliest
 //                                               times of deliveries

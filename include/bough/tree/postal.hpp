@@ -2,8 +2,10 @@
 // postal_tree: the best tree for one message per edge, where a message is under way for L and keeps
 // one end busy for g.
 //
-//   broadcast   a rank that has the value sends it to one child after the other, g apart; it is there L after a send
-//   reduce      the reverse: a value is there L after it was sent; the parent takes in one at a time, for g = r + c
+//   broadcast   a rank that has the value sends it to one child after the other, g apart; it is there L
+//               after a send
+//   reduce      the reverse: a value is there L after it was sent; the parent takes in one at a time,
+//               for g = r + c
 // A rank reached at time t reaches its children at t + g + L, t + 2g + L ... The next rank always
 // becomes the child that can be reached earliest. By time t, N(t) = N(t - g) + N(t - g - L) ranks
 // are reached: they double for L = 0, and grow as the Fibonacci numbers for L = g. No tree is

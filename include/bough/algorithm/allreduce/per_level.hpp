@@ -28,7 +28,8 @@
 //   triple    1<->2 halves, then 0->1 3-5 and 2->0 0-2     0: 0+2 of 0-2    1: 0+2 of 3-5    2: leaves
 //   pairs     3<->4  5<->6                                 3: 3+4 of 0-2    4: 3+4 of 3-5    5: 5+6 of 0-2  ...
 //   three     0, 3, 5 share 0-2; 1, 4, 6 share 3-5         0: 0+6 of 0      3: of 1    5: of 2    1: of 3  ...
-//   back      thirds among 0, 3, 5 and among 1, 4, 6; halves among 3, 4 and 5, 6 and 0, 1, which both give theirs to 2
+//   back      thirds among 0, 3, 5 and among 1, 4, 6; halves among 3, 4 and 5, 6 and 0, 1, which both
+//             give theirs to 2
 #ifndef BOUGH_ALGORITHM_ALLREDUCE_PER_LEVEL_HPP
 #define BOUGH_ALGORITHM_ALLREDUCE_PER_LEVEL_HPP
 

@@ -2,8 +2,10 @@
 // Reduce-scatter by recursive halving: in each round a rank gives half of what it has to a partner,
 // and combines the rest.
 //
-//   recursive_halving{}                                   distances 1, 2, 4, ...: in rank order, messages in many parts
-//   recursive_halving{.distance = distances::halving}     distances p/2, ..., 2, 1: messages in one part, commutative ops
+//   recursive_halving{}                                   distances 1, 2, 4, ...: in rank order,
+//                                                         messages in many parts
+//   recursive_halving{.distance = distances::halving}     distances p/2, ..., 2, 1: messages in one
+//                                                         part, commutative ops
 //
 // Ranks       any: with p' = 2^k <= p < 2^(k+1) and r = p - p', the first 2r ranks fold in pairs
 //             first, each combining half
