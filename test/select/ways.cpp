@@ -81,6 +81,17 @@ TEST_CASE("ways_of: the ends of a range are exact, wherever they lie", "[select]
         }
 }
 
+TEST_CASE("ways_of: a limit that no message reaches is none", "[select]") {
+    const auto doubling = plan_allreduce(recursive_doubling{}, {.size = 2});
+    for (const std::uint64_t eager : {no_limit - 1, no_limit}) // as shared_memory has it, if it never reads directly
+        for (const std::uint64_t bytes : {std::uint64_t{5000}, std::uint64_t{1} << 62, no_limit - 1}) {
+            const auto made = ways_of(plan_ref(doubling), {.bytes = bytes}, telling(0, 2, eager));
+            CAPTURE(eager, bytes);
+            REQUIRE(made.size() == 1);
+            CHECK((made[0].way == protocol::copied && made[0].from_bytes == 89 && made[0].to_bytes == no_limit));
+        }
+}
+
 TEST_CASE("ways_of: near ranks stand apart from far ones", "[select]") {
     const auto levels = make_two_levels(listed_groups{{0, 0, 0, 1, 1, 1}}, thread_costs, thread_costs);
     const auto flat = plan_allreduce(fnomial{.degree = 6}, {.size = 6}); // all to rank 0, and back

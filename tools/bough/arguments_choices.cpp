@@ -25,6 +25,8 @@ void add_choose(command_line& line) {
                  "  bough choose allreduce --ranks 13 --bytes 8,1M --model 2000,0.1,0.05 --require order\n"
                  "  bough choose allreduce --ranks 4 --bytes 8K --table tuned.json\n"
                  "  bough choose allreduce --ranks 64 --bytes 1M,32M --network torus:8x8,50,200,hop=50\n"
+                 "  bough choose allreduce --ranks 4 --bytes 8,8K,1M --transport shared_memory\n"
+                 "  bough choose allreduce --ranks 6 --bytes 1M --transport composite --nodes 2\n"
                  "Exit status 1 if there is none that has what is required.",
                  &choose);
     command->add_option("COLLECTIVE", typed.collective, about_collectives)->required()->type_name("");
@@ -47,6 +49,9 @@ void add_choose(command_line& line) {
                      "reduce, allreduce: when each rank comes, as 0,20us,0; plans made for that are candidates, too")
         ->type_name("LIST");
     command->add_flag("--all", typed.all, "Price every candidate, also those that cannot win");
+    add_transport(command, typed,
+                  "Ask ranks over a transport here, by whose costs automatic{} chooses, which way messages go: "
+                  "in_process, shared_memory, tcp, composite, fabric, verbs; mpi: those of mpirun");
     add_format(command, typed.format, {"text", "json"});
 }
 

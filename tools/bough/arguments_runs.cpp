@@ -4,6 +4,28 @@
 
 namespace cli {
 
+void add_transport(CLI::App* command, transport_arguments& typed, const std::string& about) {
+    command->add_option("--transport", typed.transport, about)->type_name("T");
+    command
+        ->add_option("--nodes", typed.nodes,
+                     "Of composite: as if the ranks were on so many nodes; those where they are if not given")
+        ->type_name("N");
+    command
+        ->add_option("--provider", typed.provider,
+                     "Of fabric: as fi_info names it, tcp;ofi_rxm or shm; libfabric's choice if not given")
+        ->type_name("NAME");
+    command->add_option("--device", typed.device, "Of verbs: a card as ibv_devices lists it; the first if not given")
+        ->type_name("NAME");
+    command
+        ->add_option(
+            "--tls", typed.tls,
+            "Of tcp: inside TLS 1.3, with a certificate, its key, and those of the authorities that it and all "
+            "others must have: PEM files")
+        ->expected(3)
+        ->type_name("FILE");
+    command->add_flag("--tcp-only", typed.tcp_only, "Of tcp: no Unix sockets between ranks of one machine");
+}
+
 void add_run(command_line& line) {
     auto [command, typed] =
         line.add("run", "Run a collective on real ranks: checked, timed, and predicted",
@@ -29,30 +51,9 @@ void add_run(command_line& line) {
     command->add_option("--degree", typed.degree, about_degree)->type_name("F");
     command->add_option("--extents", typed.extents, about_extents)->type_name("EXTENTS");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
-    command
-        ->add_option(
-            "--transport", typed.transport,
-            "in_process: ranks are threads; shared_memory, tcp, composite, fabric, verbs: processes; mpi: those "
-            "of mpirun")
-        ->type_name("T");
-    command
-        ->add_option("--nodes", typed.nodes,
-                     "Of composite: as if the ranks were on so many nodes; those where they are if not given")
-        ->type_name("N");
-    command
-        ->add_option("--provider", typed.provider,
-                     "Of fabric: as fi_info names it, tcp;ofi_rxm or shm; libfabric's choice if not given")
-        ->type_name("NAME");
-    command->add_option("--device", typed.device, "Of verbs: a card as ibv_devices lists it; the first if not given")
-        ->type_name("NAME");
-    command
-        ->add_option(
-            "--tls", typed.tls,
-            "Of tcp: inside TLS 1.3, with a certificate, its key, and those of the authorities that it and all "
-            "others must have: PEM files")
-        ->expected(3)
-        ->type_name("FILE");
-    command->add_flag("--tcp-only", typed.tcp_only, "Of tcp: no Unix sockets between ranks of one machine");
+    add_transport(command, typed,
+                  "in_process: ranks are threads; shared_memory, tcp, composite, fabric, verbs: processes; mpi: those "
+                  "of mpirun");
     command
         ->add_option("--launch", typed.launch,
                      "Who starts processes: local: this program; pmix: mpirun or srun have. local if not given")

@@ -6,6 +6,7 @@
 #include "models.hpp"
 #include "on_network.hpp"
 #include "parse.hpp"
+#include "party.hpp"
 #include "timed_tree.hpp"
 #include <bough/model/arriving.hpp>
 #include <bough/select/choose.hpp>
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,6 +27,7 @@ namespace cli {
 namespace {
 
 constexpr bough::rank_t most_ranks_chosen = 1u << 16;
+constexpr bough::rank_t most_ranks_asked = 256; // they are started
 constexpr bough::rank_t most_ranks_tuned = 64;
 constexpr std::uint64_t most_bytes_tuned = std::uint64_t{1} << 30; // of all ranks
 
@@ -45,6 +48,20 @@ json json_of(const bough::decision& d) {
         document["candidates"].push_back(std::move(one));
     }
     return document;
+}
+
+json json_of(const std::vector<bough::message_way>& ways) {
+    json list = json::array();
+    for (const bough::message_way& w : ways)
+        list.push_back({{"way", bough::way_text(w.way)},
+                        {"combined", w.combines},
+                        {"from_far", w.from_far},
+                        {"messages", w.count},
+                        {"least_bytes", w.least_bytes},
+                        {"most_bytes", w.most_bytes},
+                        {"from_bytes", w.from_bytes},
+                        {"to_bytes", w.to_bytes == bough::message_way::longest ? json(nullptr) : json(w.to_bytes)}});
+    return list;
 }
 
 std::string times_the_fastest(double ns, double fastest_ns) {
@@ -81,20 +98,35 @@ int choose_over_network(const choose_arguments& typed, const priced_network& on,
 
 } // namespace
 
-int choose(const choose_arguments& typed) {
+namespace {
+
+// By which costs the ranks choose that are asked.
+std::string text_of(const choose_arguments& typed, const bough::problem& known, bough::rank_t ranks) {
+    std::string text = "those that " + typed.transport + " states";
+    if (known.levels != nullptr) text += ", for near ranks and for far ones";
+    if (known.cores < ranks)
+        text += "; " + std::to_string(ranks) + " ranks share " + std::to_string(known.cores) +
+                (known.cores == 1 ? " core" : " cores");
+    return text;
+}
+
+// `asked`: null, or one of the ranks that are asked which way messages go; rank 0 prints.
+int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks* asked) {
     const collective c = find_collective(typed.collective);
-    const auto ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks_chosen));
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto sizes = bytes_of(c, typed.bytes, "64K");
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
     if (const auto on = parse_priced_network(typed.network, typed.model, ranks))
         return choose_over_network(typed, *on, c, {.size = ranks, .root = root}, sizes, options);
+    const bool by_model = asked == nullptr || !typed.model.empty();
+    const bool speaks = asked == nullptr || asked->rank() == 0;
     const named_model model = parse_model(typed.model);
     if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
     std::vector<std::uint64_t> arrivals;
     if (!typed.arrivals.empty()) {
         if (c != collective::reduce && c != collective::allreduce)
             throw usage_error("--arrivals", "is for reduce and allreduce");
+        if (!by_model) throw usage_error("--arrivals", "goes with --model, where --transport is given");
         arrivals = parse_arrivals(typed.arrivals);
         if (arrivals.size() != ranks)
             throw usage_error("--arrivals", "there are times of " + std::to_string(arrivals.size()) +
@@ -105,25 +137,38 @@ int choose(const choose_arguments& typed) {
 
     bool any = true;
     json documents = json::array();
+    const bough::problem known = by_model ? bough::problem{} : asked->known();
     for (const std::uint64_t bytes : sizes) {
         const bough::dimensions at{.size = ranks, .root = root};
-        const bough::problem what{.bytes = bytes, .exact_op = typed.exact};
+        bough::problem what = known;
+        what.bytes = bytes;
+        what.exact_op = typed.exact;
         auto from = standard_candidates(c, at, what);
         if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
-        const bough::any_cost_model costs = std::visit(
-            [&](const auto& m) -> bough::any_cost_model {
-                if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
-                    bough::add_fitted_trees(from, at, what, m, arrivals);
-                if (arrivals.empty()) return m;
-                return bough::model::arriving{m, arrivals};
-            },
-            model.parameters);
-        const bough::decision by_model = bough::choose(from, at, what, costs, options);
-        any &= bool(by_model);
-        if (typed.format == "json")
-            documents.push_back(json_of(by_model));
-        else
-            std::cout << by_model;
+        const auto add_trees = [&](const auto& m) -> bough::any_cost_model {
+            if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
+                bough::add_fitted_trees(from, at, what, m, arrivals);
+            if (arrivals.empty()) return m;
+            return bough::model::arriving{m, arrivals};
+        };
+        const bough::any_cost_model costs = by_model ? std::visit(add_trees, model.parameters) : asked->costs();
+        bough::decision priced;
+        std::size_t winner = from.list.size();
+        if (speaks) {
+            priced = bough::choose(from, at, what, costs, options);
+            const auto is_it = [&](const bough::candidate& one) { return priced && one == priced.winner().what; };
+            winner =
+                static_cast<std::size_t>(std::find_if(from.list.begin(), from.list.end(), is_it) - from.list.begin());
+        }
+        if (asked != nullptr) priced.ways = asked->ways_of(from, winner, at, what);
+        if (!speaks) continue;
+        any &= bool(priced);
+        if (typed.format == "json") {
+            documents.push_back(json_of(priced));
+            if (asked != nullptr) documents.back()["ways"] = json_of(priced.ways);
+        } else {
+            std::cout << priced;
+        }
         if (typed.table.empty()) continue;
         const bough::decision by_table = bough::choose(from, at, what, table, options);
         if (typed.format == "json") {
@@ -131,10 +176,10 @@ int choose(const choose_arguments& typed) {
             continue;
         }
         std::cout << "by the table: " << by_table;
-        if (!by_model || !by_table) continue;
+        if (!priced || !by_table) continue;
         const double taken =
-            table.time_ns(from.kind, ranks, bytes, by_model.winner().what.algorithm.text(), by_model.winner().blocks);
-        if (by_model.winner().what == by_table.winner().what)
+            table.time_ns(from.kind, ranks, bytes, priced.winner().what.algorithm.text(), priced.winner().blocks);
+        if (priced.winner().what == by_table.winner().what)
             std::cout << "model and table agree\n";
         else if (taken < 0)
             std::cout << "what the model chose was not measured\n";
@@ -142,11 +187,33 @@ int choose(const choose_arguments& typed) {
             std::cout << "what the model chose was measured at " << bough::time_text(taken)
                       << times_the_fastest(taken, by_table.winner().predicted_ns) << '\n';
     }
-    if (typed.format == "json")
-        print(std::cout, {{"model", model.text}, {"decisions", std::move(documents)}});
-    else
-        std::cout << "model: " << model.text << '\n';
+    if (!speaks) return 0;
+    const std::string costs_text = by_model ? model.text : text_of(typed, known, ranks);
+    if (typed.format == "json") {
+        json document{{"model", costs_text}};
+        if (asked != nullptr) document["transport"] = typed.transport;
+        document["decisions"] = std::move(documents);
+        print(std::cout, document);
+    } else {
+        std::cout << (by_model ? "model: " : "costs: ") << costs_text << '\n';
+    }
     return any ? 0 : 1;
+}
+
+} // namespace
+
+int choose(const choose_arguments& typed) {
+    check_transport(typed);
+    const bool asks = !typed.transport.empty();
+    find_collective(typed.collective);
+    const auto ranks = static_cast<bough::rank_t>(
+        parse_number("--ranks", typed.ranks, 1, asks ? most_ranks_asked : most_ranks_chosen));
+    if (!asks) return choose_among(typed, ranks, nullptr);
+    if (!typed.network.empty()) throw usage_error("--network", "does not go with --transport");
+    if (!typed.nodes.empty()) parse_number("--nodes", typed.nodes, 1, ranks);
+    if (typed.transport == "in_process") return choose_among(typed, ranks, ask_in_process(ranks).get());
+    return run_as_ranks(typed, ranks, started_by::this_program,
+                        [&](party& mine) { return choose_among(typed, mine.size(), &mine); });
 }
 
 int tune(const tune_arguments& typed) {

@@ -74,6 +74,8 @@ inline constexpr const char* about_degree = "f of fnomial, k of degree_k, arity 
 void add_format(CLI::App*, std::string& format, const std::vector<std::string>& known, bool has_json = true);
 // COLLECTIVE, ALGORITHM, --ranks, --root, --blocks, --degree, --ordered.
 void add_plan(CLI::App*, plan_arguments&, const std::string& about_ranks, bool required);
+// --transport, and what goes with one of them alone.
+void add_transport(CLI::App*, transport_arguments&, const std::string& about);
 
 void add_tree(command_line&);
 void add_compare(command_line&);

@@ -84,7 +84,18 @@ struct table_arguments {
 };
 int table(const table_arguments&);
 
-struct choose_arguments {
+// A transport by its name, and what goes with one of them alone.
+struct transport_arguments {
+    std::string transport;
+    std::string nodes;            // of composite
+    std::string provider;         // of fabric
+    std::string device;           // of verbs
+    std::vector<std::string> tls; // of tcp: certificate, key, authorities
+    bool tcp_only = false;        // of tcp: no Unix sockets
+};
+
+// Without a transport nothing is said of the ways of messages.
+struct choose_arguments : transport_arguments {
     std::string collective;
     std::string ranks;
     std::string bytes; // empty: 64K
@@ -154,20 +165,15 @@ struct measure_arguments {
 int measure_cluster(const measure_arguments&);
 int measure(const measure_arguments&);
 
-struct run_arguments {
+struct run_arguments : transport_arguments {
+    run_arguments() { transport = "in_process"; }
     std::string collective;
     std::string algorithm = "auto"; // or all, or a name
     std::string degree;
     std::string extents; // of a torus
     std::string ranks;
     std::string root = "0";
-    std::string transport = "in_process";
     std::string launch = "local"; // or pmix
-    std::string nodes;            // of composite
-    std::string provider;         // of fabric
-    std::string device;           // of verbs
-    std::vector<std::string> tls; // of tcp: certificate, key, authorities
-    bool tcp_only = false;        // of tcp: no Unix sockets
     std::string bytes;            // empty: 8,1K,64K,1M
     std::string op = "plus";
     std::string type = "f64";

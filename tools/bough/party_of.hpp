@@ -8,9 +8,12 @@
 #include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/select/transport_costs.hpp>
+#include <bough/select/ways.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -20,6 +23,12 @@
 
 namespace cli {
 
+// How rows travel in words that ranks add up: each rank has a place of its own for `most` rows; elsewhere are zeros.
+std::vector<std::uint64_t> words_of(const std::vector<bough::message_way>& rows, bough::rank_t rank,
+                                    bough::rank_t ranks, std::size_t most);
+std::vector<bough::message_way> ways_in(const std::vector<std::uint64_t>& words);
+bough::plan_ref plan_of(const bough::candidate&, bough::dimensions);
+
 template <bough::Transport X>
 class party_of : public party {
 public:
@@ -27,6 +36,25 @@ public:
 
     bough::rank_t rank() const override { return comm_.rank(); }
     bough::rank_t size() const override { return comm_.size(); }
+    bough::any_cost_model costs() const override { return comm_.options().costs; }
+    bough::problem known() override {
+        return {.cores = bough::cores_of(comm_.transport()),
+                .switch_ns = bough::switch_ns_of(comm_.transport()),
+                .levels = comm_.options().levels.get()};
+    }
+
+    std::vector<bough::message_way> ways_of(const bough::candidate_list& from, std::size_t winner, bough::dimensions at,
+                                            const bough::problem& what) override {
+        std::uint64_t told = rank() == 0 ? winner : 0;
+        bough::allreduce(comm_, std::span(&told, 1), bough::max{});
+        if (told == from.list.size()) return {};
+        const auto mine = bough::ways_of(plan_of(from.list[static_cast<std::size_t>(told)], at), what, comm_);
+        std::uint64_t most = mine.size();
+        bough::allreduce(comm_, std::span(&most, 1), bough::max{});
+        std::vector<std::uint64_t> all = words_of(mine, rank(), size(), static_cast<std::size_t>(most));
+        if (!all.empty()) bough::allreduce(comm_, std::span(all), bough::plus{});
+        return ways_in(all);
+    }
 
     timing time(const problem& what, const workload& work) override {
         const auto expected = expectations(what, work);

@@ -9,16 +9,11 @@
 #include "party.hpp"
 #include <bough/select/choose.hpp>
 
-#ifdef __linux__
-#include <bough/launch.hpp>
-#endif
-
 #include <algorithm>
 #include <array>
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -223,77 +218,11 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     return right ? 0 : 1;
 }
 
-// One rank of a job, from its start to its exit status; only rank 0 speaks of what all find.
-template <class Join>
-int run_as_rank(const run_arguments& typed, bough::rank_t expected, Join&& join, bool speaks = true) {
-    try {
-        const std::unique_ptr<party> mine = join();
-        speaks = mine->rank() == 0;
-        if (expected != 0 && expected != mine->size())
-            throw usage_error("--ranks", "the launcher has started " + std::to_string(mine->size()));
-        const int result = run_ranks(typed, mine->size(), mine.get());
-        std::cout.flush();
-        return result;
-    } catch (const usage_error& e) {
-        if (speaks) std::cerr << "bough: " << e.what() << '\n';
-        return 2;
-    } catch (const std::exception& e) {
-        std::cerr << "bough: " << e.what() << '\n';
-        return 3;
-    }
-}
-
-// Transports whose ranks are processes of a job, whoever has started it.
-constexpr std::array<const char*, 5> of_processes{"shared_memory", "tcp", "composite", "fabric", "verbs"};
-
-bool is_of_processes(const std::string& transport) {
-    return std::find(of_processes.begin(), of_processes.end(), transport) != of_processes.end();
-}
-std::unique_ptr<party> join(const run_arguments& typed, bough::job job) {
-    if (typed.transport == "tcp") return join_tcp(std::move(job), typed.tls, typed.tcp_only);
-    if (typed.transport == "composite") {
-        const bough::rank_t ranks = job.size();
-        return join_composite(
-            std::move(job),
-            typed.nodes.empty() ? 0 : static_cast<bough::rank_t>(parse_number("--nodes", typed.nodes, 1, ranks)));
-    }
-    if (typed.transport == "fabric") return join_fabric(std::move(job), typed.provider);
-    if (typed.transport == "verbs") return join_verbs(std::move(job), typed.device);
-    return join_shared_memory(std::move(job));
-}
-
-int run_local(const run_arguments& typed, bough::rank_t ranks) {
-#ifdef __linux__
-    std::cout.flush();
-    const bough::launch_report report = bough::launch(ranks, [&](bough::job job) {
-        const bool speaks = job.rank() == 0;
-        return run_as_rank(
-            typed, ranks, [&] { return join(typed, std::move(job)); }, speaks);
-    });
-    if (report.ok()) return 0;
-    const bough::rank_end& first = report.ranks[report.first_failed];
-    if (first.what == bough::rank_end::how::exited) return first.code;
-    std::cerr << "bough: " << describe(report) << '\n';
-    return 3;
-#else
-    (void)ranks;
-    throw usage_error("--transport", typed.transport + " needs Linux");
-#endif
-}
-
 } // namespace
 
 int run(const run_arguments& typed) {
     const bool threads = typed.transport == "in_process", by_mpi = typed.transport == "mpi";
-    if (!threads && !by_mpi && !is_of_processes(typed.transport))
-        throw usage_error("--transport",
-                          "there is no '" + typed.transport +
-                              "'; known are in_process, shared_memory, tcp, composite, fabric, verbs, mpi");
-    if (!typed.nodes.empty() && typed.transport != "composite") throw usage_error("--nodes", "goes with composite");
-    if (!typed.provider.empty() && typed.transport != "fabric") throw usage_error("--provider", "goes with fabric");
-    if (!typed.device.empty() && typed.transport != "verbs") throw usage_error("--device", "goes with verbs");
-    if (!typed.tls.empty() && typed.transport != "tcp") throw usage_error("--tls", "goes with tcp");
-    if (typed.tcp_only && typed.transport != "tcp") throw usage_error("--tcp-only", "goes with tcp");
+    check_transport(typed);
     if (typed.launch != "local" && typed.launch != "pmix")
         throw usage_error("--launch", "there is no '" + typed.launch + "'; known are local, pmix");
     if (typed.launch == "pmix" && (threads || by_mpi))
@@ -306,9 +235,9 @@ int run(const run_arguments& typed) {
         ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     }
     if (!typed.nodes.empty() && ranks != 0) parse_number("--nodes", typed.nodes, 1, ranks);
-    if (by_mpi) return run_as_rank(typed, ranks, join_mpi);
-    if (typed.launch == "pmix") return run_as_rank(typed, ranks, [&] { return join(typed, pmix_job()); });
-    return threads ? run_ranks(typed, ranks, nullptr) : run_local(typed, ranks);
+    if (threads) return run_ranks(typed, ranks, nullptr);
+    return run_as_ranks(typed, ranks, typed.launch == "pmix" ? started_by::pmix : started_by::this_program,
+                        [&](party& mine) { return run_ranks(typed, mine.size(), &mine); });
 }
 
 } // namespace cli

@@ -96,9 +96,9 @@ void find_range(const T& transport, rank_t peer, message_way& row) {
         }
     }
     row.from_bytes = inside;
-    constexpr std::uint64_t most = std::numeric_limits<std::size_t>::max();
+    constexpr std::uint64_t most = std::numeric_limits<std::ptrdiff_t>::max(); // nothing is longer
     row.to_bytes = message_way::longest;
-    if (is_same(most)) return;
+    if (row.least_bytes >= most || is_same(most)) return;
     inside = row.least_bytes;
     outside = most;
     while (outside - inside > 1) {

@@ -55,3 +55,45 @@ prints 'tree_broadcast{table "postal"}'
 
 refuses "--arrivals: is for reduce and allreduce" choose broadcast --ranks 2 --arrivals 1,2
 refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2
+
+# Which way messages go, as ranks over a transport here say.
+run 0 choose allreduce --ranks 4 --bytes 8,1M --transport in_process
+matches "^  [0-9]+ messages of 8 bytes to combine: in the line of the envelope, as all up to 88 bytes"
+matches "^  [0-9]+ messages of [0-9]+ (to [0-9]+ )?bytes to combine: in place, as all from 2049 bytes on"
+matches "^  [0-9]+ messages of [0-9]+ (to [0-9]+ )?bytes: read directly, as all from 2049 bytes on"
+prints "costs: those that in_process states"
+run 0 choose broadcast --ranks 4 --bytes 1K --transport in_process # of all ranks, not of one: the root gets none
+prints "  3 messages of 1024 bytes: copied, as all of 89 to 2048 bytes"
+run 0 choose allreduce --ranks 4 --bytes 8 --transport in_process --model 1000,0,0
+prints "model: alpha 1.00 us"
+prints "in the line of the envelope"
+run 0 choose barrier --ranks 1 --transport in_process
+prints "barrier over 1 rank"
+json choose allreduce --ranks 4 --bytes 8 --transport in_process --json
+prints '"transport": "in_process"'
+prints '"way": "in the line of the envelope"'
+prints '"to_bytes": 88'
+run 0 choose allreduce --ranks 4 --bytes 8
+prints_not "in the line of the envelope"
+refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, composite, fabric, verbs, mpi" choose allreduce --ranks 4 --transport pigeon
+refuses "--ranks: needs a number from 1 to 256, not '257'" choose allreduce --ranks 257 --transport in_process
+refuses "--network: does not go with --transport" choose allreduce --ranks 4 --transport tcp --network crossbar:4,1
+refuses "--arrivals: goes with --model, where --transport is given" choose reduce --ranks 2 --transport in_process --arrivals 1,2
+refuses "--nodes: goes with composite" choose allreduce --ranks 4 --nodes 2
+refuses "--nodes: goes with composite" choose allreduce --ranks 4 --transport tcp --nodes 2
+for transport in shared_memory tcp composite fabric; do
+    "$bough" run barrier --ranks 2 --transport $transport --iterations 1 2>&1 | grep -q "was built without" && continue
+    run 0 choose allreduce --ranks 3 --bytes 8,1M --transport $transport
+    matches "^  [0-9]+ messages of 8 bytes.*: (in the line of the envelope, as all up to 88|copied, as all up to [0-9]+) bytes"
+    matches "^  [0-9]+ messages of [0-9]+ (to [0-9]+ )?bytes.*: (read directly|staged|written to its place|copied), as all "
+    prints "costs: those that $transport states"
+    lines 2 "^allreduce over 3 ranks" # one rank speaks
+    refuses "--root: needs a number from 0 to 2, not '3'" choose reduce --ranks 3 --transport $transport --root 3
+done
+if "$bough" run barrier --ranks 2 --transport composite --iterations 1 >/dev/null 2>&1; then
+    run 0 choose allreduce --ranks 6 --bytes 1M --transport composite --nodes 2
+    prints "lanes{"
+    prints ", from far ranks: staged, as all from 16385 bytes on"
+    prints "costs: those that composite states, for near ranks and for far ones"
+    refuses "--nodes: needs a number from 1 to 3, not '4'" choose reduce --ranks 3 --transport composite --nodes 4
+fi
