@@ -2,6 +2,9 @@
 // The candidates of two levels: all are proved, they are chosen where nodes are far apart, and nothing
 // changes where ranks are all near or all far.
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/ring.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/two_level.hpp>
@@ -51,13 +54,14 @@ TEST_CASE("two levels: each plan is proved, and claims what is true", "[select][
         std::vector<rank_t> node;
         bool have_one_size;
     };
-    for (const auto& [node, have_one_size] : {example{{0, 0, 1, 1}, true},
-                                              {{0, 0, 0, 1, 1, 1}, true},
-                                              {{0, 1, 0, 1, 0, 1}, true},
-                                              {{0, 0, 0, 0, 0, 1}, false},
-                                              {{0, 1, 1, 2, 2, 2, 0}, false},
-                                              {{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}, true},
-                                              {{2, 1, 0, 0, 1, 2, 2, 2, 2, 2}, false}}) {
+    for (const auto& [node, of_one_size] : {example{{0, 0, 1, 1}, true},
+                                            {{0, 0, 0, 1, 1, 1}, true},
+                                            {{0, 1, 0, 1, 0, 1}, true},
+                                            {{0, 0, 0, 0, 0, 1}, false},
+                                            {{0, 1, 1, 2, 2, 2, 0}, false},
+                                            {{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}, true},
+                                            {{2, 1, 0, 0, 1, 2, 2, 2, 2, 2}, false}}) {
+        const bool have_one_size = of_one_size; // clang 14 hands no binding to a lambda
         const auto size = static_cast<rank_t>(node.size());
         const auto levels = make_two_levels(listed_groups(node), near_costs, far_costs);
         for (const std::uint64_t bytes : {0u, 8u, 65536u})
@@ -175,6 +179,33 @@ TEST_CASE("two levels: a model says what each pair of ranks costs", "[select][tw
     CHECK(mixed.port_ns(0, 2, 100, false) == 0);
     CHECK(mixed.port_ns(0, 1, 100, false) == far_costs.port_ns(0, 1, 100, false));
     static_assert(!PortedCostModel<model::two_level<model::lrc, model::lrc>>);
+}
+
+TEST_CASE("two levels: models of any length price as they do by themselves", "[select][two_levels]") {
+    const model::alpha_beta_gamma near{.alpha_ns = 400, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0.2};
+    const model::alpha_beta_gamma far{.alpha_ns = 20'000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.2};
+    const listed_groups nodes = nodes_of(6, 3);
+    const model::two_level both{near, far, nodes.group_of_rank().data()};
+    static_assert(sizeof both > any_cost_model::capacity);
+    const auto levels = make_two_levels(nodes, near, far);
+    const any_cost_model costs = levels->costs();
+    CHECK_FALSE(costs.homogeneous());
+    const problem what{.bytes = 60'000, .levels = levels.get()};
+    const auto ring_plan = plan_allreduce(ring{}, {.size = 6});
+    const auto doubling = plan_allreduce(recursive_doubling{}, {.size = 6});
+    CHECK(price_of(costs, what, ring_plan) == price_of(both, what, ring_plan));
+    CHECK(price_of(costs, what, doubling) == price_of(both, what, doubling));
+    CHECK(price_of(costs, what, doubling) != price_of(any_cost_model(far), what, doubling));
+    const decision d = choose(standard_candidates<goal::allreduce>({.size = 6}, what), {.size = 6}, what, costs);
+    CHECK(std::string(d.winner().what.text().c_str()).starts_with("lanes{"));
+    // One that holds no port beside one that does.
+    const model::lrc threads{.message_latency_ns = 100, .receive = {60, 0.1}};
+    const auto mixed = make_two_levels(nodes, far, threads);
+    const model::two_level mixed_both{far, threads, nodes.group_of_rank().data()};
+    CHECK(price_of(mixed->costs(), what, ring_plan) == price_of(mixed_both, what, ring_plan));
+    // All near, or all far.
+    CHECK(make_two_levels(nodes_of(4, 4), near, far)->costs().homogeneous());
+    CHECK(make_two_levels(nodes_of(4, 1), near, far)->costs().homogeneous());
 }
 
 TEST_CASE("two levels: some of the ranks have the groups among them", "[select][two_levels]") {

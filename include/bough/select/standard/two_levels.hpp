@@ -29,6 +29,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -102,6 +103,31 @@ inline listed_groups groups_among(const listed_groups& all, std::span<const rank
     return listed_groups(std::move(among));
 }
 
+// A model that lies elsewhere, and outlives this.
+template <CostModel M>
+struct model_elsewhere {
+    static constexpr bool homogeneous = is_homogeneous_v<M>;
+    const M* model;
+
+    double start_ns() const noexcept { return model->start_ns(); }
+    double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return model->send_ns(from, to, bytes);
+    }
+    double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return model->latency_ns(from, to, bytes);
+    }
+    double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const noexcept {
+        return model->receive_ns(from, to, bytes);
+    }
+    double combine_ns(rank_t rank, std::uint64_t bytes) const noexcept { return model->combine_ns(rank, bytes); }
+    double copy_ns(rank_t rank, std::uint64_t bytes) const noexcept { return model->copy_ns(rank, bytes); }
+    double port_ns(rank_t from, rank_t to, std::uint64_t bytes,
+                   bool duplex) const noexcept requires PortedCostModel<M> {
+        return model->port_ns(from, to, bytes, duplex);
+    }
+    bool lands_early() const noexcept requires PortedCostModel<M> { return model->lands_early(); }
+};
+
 template <CostModel Near, CostModel Far>
 class modelled_levels final : public two_levels {
 public:
@@ -112,7 +138,11 @@ public:
     any_cost_model costs() const noexcept override {
         if (count() == 1) return near_;
         if (count() == size()) return far_;
-        return model::two_level{near_, far_, groups_.group_of_rank().data()};
+        const rank_t* const group_of = groups_.group_of_rank().data();
+        if constexpr (sizeof(model::two_level<Near, Far>) <= any_cost_model::capacity)
+            return model::two_level{near_, far_, group_of};
+        else // who uses them keeps this alive, and so both models
+            return model::two_level{model_elsewhere<Near>{&near_}, model_elsewhere<Far>{&far_}, group_of};
     }
     void add(candidate_list& made, const dimensions& at, const problem& what) const override {
         if (count() == 1 || count() == size() || at.size != size()) return;
