@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include <bough/core/random.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -38,4 +39,22 @@ TEST_CASE("random: numbers are what they should be on average") {
     CHECK(squares / n == Approx(1 / 3.0).margin(0.01));
     CHECK(exponential / n == Approx(1).margin(0.03));
     CHECK(above / n == Approx(std::exp(-1.0)).margin(0.015));
+}
+
+TEST_CASE("random: numbers below a bound are all below it and equally frequent; chances are as often as they say") {
+    bough::detail::split_mix draw(3);
+    std::array<int, 7> count{};
+    for (int i = 0; i != 70'000; ++i) {
+        const std::uint64_t drawn = draw.below(count.size());
+        REQUIRE(drawn < count.size());
+        ++count[drawn];
+    }
+    for (const int c : count) CHECK(c == Approx(10'000).epsilon(0.04));
+    for (const std::uint32_t in_1000 : {0u, 1u, 250u, 999u, 1000u}) {
+        int came = 0;
+        for (int i = 0; i != 100'000; ++i) came += draw.chance(in_1000) ? 1 : 0;
+        CAPTURE(in_1000);
+        CHECK(came == Approx(100 * in_1000).epsilon(0.02).margin(in_1000 == 0 ? 0 : 50));
+        if (in_1000 == 1000) CHECK(came == 100'000);
+    }
 }

@@ -264,6 +264,29 @@ TEST_CASE("operations allocate nothing from the second round on, also when a pee
     CHECK(of_round == 0);
 }
 
+// Rank 1 is always one behind, so rank 0 has an operation in flight at any time.
+TEST_CASE("operations that overlap without end take no more memory than the first hundred of them") {
+    in_process world(2);
+    communicator a{world.connect(0)}, b{world.connect(1)};
+    std::array<std::uint64_t, 2> x{}, y{};
+    std::array<operation, 2> of_a, of_b;
+    std::size_t before = 0, ended_well = 0;
+    for (std::size_t i = 0; i != 20'100; ++i) {
+        if (i == 100) before = allocations;
+        const std::size_t now = i % 2, old = 1 - now;
+        x[now] = i;
+        of_a[now] = start_allreduce(a, std::span(x).subspan(now, 1), plus{}, recursive_doubling{});
+        if (i == 0) continue;
+        y[old] = 1;
+        of_b[old] = start_allreduce(b, std::span(y).subspan(old, 1), plus{}, recursive_doubling{});
+        while (!of_a[old].poll() || !of_b[old].poll()) a.progress(), b.progress();
+        ended_well += !of_a[old].result() && !of_b[old].result() && x[old] == i && y[old] == i && !of_a[now].poll();
+    }
+    CHECK(allocations == before);
+    CHECK(ended_well == 20'099);
+    of_a = {};
+}
+
 // What is remembered is bounded: choices, bound plans, and the memory of operations.
 TEST_CASE("front doors: a million calls of other sizes and roots do not grow the memory") {
     in_process world(48);

@@ -64,6 +64,21 @@ TEST_CASE("dispute: the latest sixteen calls are remembered") {
     CHECK(calls.find(call_of(18)) == nullptr);
 }
 
+TEST_CASE("dispute: the calls of a communicator are forgotten with it, and no others") {
+    recent_calls calls;
+    envelope other = call_of(5);
+    other.context = 7;
+    calls.add(call_of(4), {.count = 4});
+    calls.add(other, {.count = 5});
+    calls.add(call_of(6), {.count = 6});
+    calls.forget(7);
+    CHECK(calls.find(other) == nullptr); // its number may be used again
+    for (const std::uint32_t n : {4u, 6u}) {
+        REQUIRE(calls.find(call_of(n)) != nullptr);
+        CHECK(calls.find(call_of(n))->signature.count == n);
+    }
+}
+
 TEST_CASE("dispute: any other payload reads as a call that is forgotten") {
     const told_signature said{{.count = 7}, 1, 1};
     const told_signature read = told_signature::read(said.bytes());
