@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -73,6 +74,15 @@ extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to,
     if (isends_fail) return MPI_ERR_OTHER;
     payloads += tag != detail::mpi_frame_tag;
     return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+// Between MPICH and UCX, whose functions it calls by name. Open MPI gives the processor away while it waits, if told to
+// (mpi_yield_when_idle); MPICH does not: ranks that outnumber the processors wait for each other's time slices, minutes.
+extern "C" unsigned ucp_worker_progress(void* worker) {
+    using function = unsigned (*)(void*);
+    static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "ucp_worker_progress"));
+    const unsigned found = real(worker);
+    if (found == 0) std::this_thread::yield();
+    return found;
 }
 
 namespace {
