@@ -138,6 +138,8 @@ tally interleave(word seed) {
                 if (c.is_started) {
                     gave_up |= c.h->calls == 0;
                     c.started.op().cancel();
+                    // Nothing polls for this rank any more. What it could not send goes with its last handle.
+                    if (!m.io) c.started.op() = {};
                 }
 #if BOOST_VERSION >= 107700
                 else {

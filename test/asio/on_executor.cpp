@@ -6,6 +6,7 @@
 #include "support/priced.hpp"
 #include <bough/asio/async.hpp>
 #include <bough/asio/on_executor.hpp>
+#include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -17,7 +18,9 @@
 #include <chrono>
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -146,6 +149,51 @@ TEST_CASE("on_executor: an operation whose handler cannot be kept is given up") 
     CHECK(at.run(*h));
     CHECK_FALSE(h->error);
     other.wait();
+}
+
+TEST_CASE("on_executor: what there was no room for is told, though no operation is in flight") {
+    enum class left { by_last_call, by_the_end, refused };
+    const left how = GENERATE(left::by_last_call, left::by_the_end, left::refused);
+    CAPTURE(static_cast<int>(how));
+    boost::asio::io_context io;
+    in_process world{2, {.slots = 2}};
+    using communicator_here = communicator<on_executor<in_process::endpoint, boost::asio::io_context::executor_type>>;
+    communicator_here first{on_executor{world.connect(0), io}, {.timeout_ns = 60'000'000'000}};
+    communicator second{world.connect(1), {.timeout_ns = 60'000'000'000}};
+    const std::array<rank_t, 2> both{0, 1};
+    std::optional<communicator_here> part;
+    std::optional<communicator<in_process::endpoint>> other;
+    std::thread makes([&] { other = create_group(second, both); });
+    part = create_group(first, both);
+    makes.join();
+
+    std::array<int, 3> x{5, 6, 7}, y{};
+    operation kept = start_broadcast(*part, std::span(&x[0], 1), root{0});
+    const auto h = test::initiated(
+        [&](auto handler) { async_broadcast(*part, std::span(&x[1], 1), root{0}, std::move(handler)); });
+    io.run(); // it has no more to do; both messages lie where the next one would
+    REQUIRE((kept.done() && h->calls == 1));
+    if (how == left::by_the_end) kept = {};
+    if (how == left::refused)
+        kept = start_broadcast(*part, std::span(&x[2], 1), root{2}); // no such rank
+    else
+        part.reset();
+    for (int i = 0; i != 3; ++i) {
+        operation op = start_broadcast(*other, std::span(&y[static_cast<std::size_t>(i)], 1), root{0});
+        const auto last = clock_type::now() + std::chrono::seconds(10);
+        while (!op.poll() && clock_type::now() < last) {
+            if (io.stopped()) io.restart();
+            io.poll_one();
+        }
+        REQUIRE(op.done());
+        CAPTURE(i, message_of(op.result()));
+        if (i != 2)
+            CHECK((!op.result() && y[static_cast<std::size_t>(i)] == 5 + i));
+        else if (how == left::refused)
+            CHECK((op.result().code == errc::peer_aborted && op.result().cause == errc::invalid_argument));
+        else
+            CHECK((op.result().code == errc::peer_aborted && op.result().cause == errc::cancelled));
+    }
 }
 
 #if defined(__linux__)

@@ -110,7 +110,7 @@ public:
         inner_.wait(idle, deadline_ns);
     }
 
-    // An operation has been started, and has not ended at once.
+    // An operation has been started and has not ended at once, or something is left to be sent.
     void operation_started() { driver_->schedule(); }
     detail::asio_driver<Executor>& driver() noexcept { return *driver_; }
 

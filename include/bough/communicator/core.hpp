@@ -160,7 +160,7 @@ public:
         if (is_stale() || !session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns))
             return false;
         ++counts_.operations;
-        ring();
+        session_->ring();
         return true;
     }
     // After an exception: ends the operation if it is in flight; otherwise refuses its number.
@@ -280,15 +280,6 @@ private:
     made_choice* find_choice(const choice_key& key) noexcept;
     const void* keep_choice(const choice_key& key, std::shared_ptr<const void> plan);
 
-    // Wakes what drives the session beside its callers (a progress thread, an executor), if there
-    // is work. May throw if memory runs out: then perhaps nothing but the callers moves what was
-    // started.
-    void ring() {
-        if constexpr (requires { session_->transport().operation_started(); })
-            session_->with_lock([this] {
-                if (session_->busy()) session_->transport().operation_started();
-            });
-    }
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
                         const envelope& tag, bool& has_started) {
         signature.plan = work.bound().plan_id;
@@ -312,7 +303,7 @@ private:
         if (late.places != nullptr) signature.plan = late_plan;
         session_->start(op, work, c, tag, signature, options.timeout_ns, late);
         has_started = true;
-        ring();
+        session_->ring();
         return {};
     }
 
@@ -404,7 +395,6 @@ status communicator_core<T>::refuse(const status& why) {
     if (session_->forked()) return {.code = errc::forked_child};
     if (is_stale()) return stale();
     session_->refuse(next_tag(), why.code, members_);
-    detail::ignore_exceptions([this] { ring(); });
     return why;
 }
 

@@ -329,7 +329,8 @@ template <class T>
 concept WaitsForLate = Transport<T> && requires(T& t, std::uint32_t idle, std::uint64_t deadline_ns) {
     t.wait_for_late(idle, deadline_ns);
 };
-// Wants to be told when an operation has been started, since perhaps no thread polls for it.
+// Wants to be told when an operation has been started, or when something is left to be told to others,
+// since perhaps no thread polls for it.
 template <class T>
 concept HearsOfStarts = requires(T& t) {
     t.operation_started();

@@ -32,6 +32,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/session/core.hpp>
 #include <bough/session/mutex.hpp>
 #include <bough/session/waiting_hook.hpp>
@@ -133,6 +134,7 @@ public:
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members = {}) {
         const lock_guard held = hold();
         if (!forked()) core_.refuse(tag, why, members);
+        ring_for_the_rest();
     }
 
     // Makes room for operations of this plan in this context: their starts allocate nothing.
@@ -192,6 +194,15 @@ public:
         const lock_guard held = hold();
         if (forked()) return false;
         return core_.outstanding() != 0 || core_.has_to_send() || core_.unsent() || core_.is_disputed();
+    }
+
+    // Wakes what drives the session beside its callers (a progress thread, an executor), if there is work.
+    // May throw if memory runs out: then perhaps nothing but the callers moves it on.
+    void ring() {
+        if constexpr (HearsOfStarts<T>) {
+            const lock_guard held = hold();
+            if (busy()) core_.transport().operation_started();
+        }
     }
 
     // Makes progress until the operation is done: never longer than its timeout, unless the
@@ -261,17 +272,22 @@ public:
     // `is_last`: this rank leaves the group with it, and need not tell the others.
     void let_go_of_communicator(std::uint16_t context, bool is_last) {
         const lock_guard held = hold();
-        if (!forked()) is_last ? core_.contexts().leave(context) : core_.end_calls(context, true);
+        if (forked()) return;
+        if (is_last) return core_.contexts().leave(context);
+        core_.end_calls(context, true);
+        ring_for_the_rest();
     }
     // This rank makes no further call of a communicator.
     void end_calls_of_communicator(std::uint16_t context) {
         const lock_guard held = hold();
         if (!forked()) core_.end_calls(context, false);
+        ring_for_the_rest();
     }
     // Every later call of this communicator ends with group_poisoned, on all of its members.
     void break_communicator(std::uint16_t context, const status& why) {
         const lock_guard held = hold();
         if (!forked()) core_.break_communicator(context, why);
+        ring_for_the_rest();
     }
     // How many agreements have begun in a context, this one included.
     std::uint32_t next_agreement(std::uint16_t context) {
@@ -364,6 +380,11 @@ private:
     bool is_over(session_operation& op) const {
         if (!op.done_ && forked()) op.end_in_child();
         return op.done_;
+    }
+    // The transport has perhaps not taken all that this rank has to tell, and no operation is in flight
+    // for which somebody polls.
+    void ring_for_the_rest() noexcept {
+        detail::ignore_exceptions([this] { ring(); });
     }
     void tell_the_rest() {
         const auto left = [this] { return core_.has_to_send() || core_.unsent() || core_.is_disputed(); };

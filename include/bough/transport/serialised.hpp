@@ -125,7 +125,7 @@ public:
     // For a progress_thread. The next four are called within with_lock of the session.
     void set_bell(std::shared_ptr<progress_bell> bell) noexcept { bell_ = std::move(bell); }
     const std::shared_ptr<progress_bell>& bell() const noexcept { return bell_; }
-    // An operation has been started, and has not ended at once.
+    // An operation has been started and has not ended at once, or something is left to be sent.
     void operation_started() {
         if (bell_) bell_->ring();
     }
