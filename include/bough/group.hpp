@@ -43,6 +43,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -164,8 +165,8 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     constexpr std::uint64_t patience_ns = 1'000'000'000;
     const std::uint64_t last = deadline_after(shared.now_ns(), patience_ns);
     const auto told = [&] {
-        for (const rank_t r : members)
-            if (!reached.failed[r] && !shared.has_told(r)) return shared.now_ns() >= last;
+        for (std::size_t i = 0; i != members.size(); ++i)
+            if (reached.failed[i] == 0 && !shared.has_told(members[i])) return shared.now_ns() >= last;
         return true;
     };
     if (!shared.wait_until(told, last, comm.core()->hook())) return {.code = errc::forked_child};
