@@ -8,12 +8,14 @@
 #include <bough/core/collective_name.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/names.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -93,6 +95,30 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
     return hex;
 }
 
+// The two sides of a difference between builds: "rank 3 speaks version 5 of the session's messages,
+// this rank version 6".
+inline std::string builds_text(const status& s) {
+    static constexpr const char* what[] = {"the machine",    "joining",       "the session's messages", "the plans",
+                                           "the tcp frames", "shared memory", "the frames over MPI",    "rdma"};
+    const auto format_of = [](std::uint64_t said) { return static_cast<std::size_t>(said >> 8); };
+    const auto name = [&](std::uint64_t said) {
+        return format_of(said) < std::size(what) ? what[format_of(said)] : "an unknown format";
+    };
+    const auto version = [](std::uint64_t said) { return std::to_string(said & 255); };
+    const auto machine = [](std::uint64_t said) {
+        return std::to_string(8 * (said & 15)) + " bits and the " + ((said & 128) != 0 ? "low" : "high") +
+               " byte first, with 8 bytes aligned to " + std::to_string(1u << (said >> 4 & 7));
+    };
+    const std::string their = s.peer == no_rank ? std::string("another rank") : "rank " + std::to_string(s.peer);
+    if (format_of(s.mine) == static_cast<std::size_t>(wire_format::machine))
+        return their + " is built for " + machine(s.theirs) + ", this rank for " + machine(s.mine);
+    if (format_of(s.mine) != format_of(s.theirs))
+        return their + " joins by version " + version(s.theirs) + " of " + name(s.theirs) + ", this rank by version " +
+               version(s.mine) + " of " + name(s.mine);
+    return their + " speaks version " + version(s.theirs) + " of " + name(s.mine) + ", this rank version " +
+           version(s.mine);
+}
+
 // What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
 // template, so that the compiled form can hold it.
 template <std::same_as<status> S>
@@ -105,6 +131,10 @@ std::string details_of(const S& s) {
         return text;
     }
     if (s.argument != nullptr) add(s.argument);
+    if (s.mismatch == mismatch::version) {
+        add(builds_text(s));
+        return text;
+    }
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
             "",         "the collective",     "the op",       "the element type",   "the count", "the root",
@@ -113,6 +143,7 @@ std::string details_of(const S& s) {
         if (s.mine != s.theirs)
             differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";
         add(differs);
+        if (s.mismatch == mismatch::plan) add("perhaps the ranks run different builds, or choose by different costs");
     }
     if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
     if (s.peer != no_rank) add("rank " + std::to_string(s.peer));

@@ -191,6 +191,30 @@ TEST_CASE("report: a failure is reported once to the function that the options n
     CHECK(all.text().find("rank 2: no report and no recording") != std::string::npos);
 }
 
+TEST_CASE("report: ranks that chose different plans are told both of them in words, and why that may be") {
+    std::vector<rank_report> made(3);
+    in_process{3}.run([&](auto link) {
+        const rank_t me = link.rank();
+        communicator comm{std::move(link)};
+        std::array<double, 12> x{};
+        std::error_code code;
+        if (me == 1)
+            allreduce(comm, std::span(x), plus{}, recursive_doubling{}, code);
+        else
+            allreduce(comm, std::span(x), plus{}, flat{}, code);
+        CHECK(code);
+        made[me] = comm.report();
+    });
+    merged_reports all;
+    std::string fault;
+    for (const rank_report& one : made) all.add(one, "a report", fault);
+    const diagnosis d = all.find();
+    INFO(d.sentence);
+    CHECK((d.what == diagnosis::cause::differs && d.ranks == std::vector<rank_t>{1}));
+    CHECK(d.sentence.find("(recursive_doubling, where others have ") != std::string::npos);
+    CHECK(d.sentence.find("flat") != std::string::npos);
+    CHECK(d.sentence.find("perhaps the ranks run different builds") != std::string::npos);
+}
 TEST_CASE("report: a signal asks the ranks that wait for reports, and its handler of before is called") {
     static volatile std::sig_atomic_t before = 0;
     std::signal(SIGUSR2, [](int) { before = before + 1; });

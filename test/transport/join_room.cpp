@@ -70,6 +70,62 @@ TEST_CASE("join_room: a rank that nobody reaches is named, also if it is the fir
         CHECK((s.code == errc::deadline && s.peer == 1));
     }
 }
+
+// --- Builds -----------------------------------------------------------------------------------------------------------
+
+namespace {
+// The wire-up of a rank whose build has another version of the session's messages.
+struct other_build_end {
+    testing::thread_wire_up::end wire;
+    bool is_other = false;
+    int exchanges = 0;
+
+    rank_t rank() const noexcept { return wire.rank(); }
+    rank_t size() const noexcept { return wire.size(); }
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        std::vector<std::byte> said(mine.begin(), mine.end());
+        if (exchanges++ == 0 && is_other) said[6] = std::byte{200};
+        return wire.exchange(said, all, timeout_ns);
+    }
+};
+} // namespace
+
+TEST_CASE("join_room: builds that may not talk to each other end it on every rank, before anything else is said") {
+    const auto joined = [](rank_t other, const listed_groups& groups) {
+        std::array<status, 4> results{};
+        std::array<int, 4> did{};
+        over_wires(4, [&](auto& plain) {
+            other_build_end wire{plain, plain.rank() == other};
+            join_room room(wire, groups, patience_ns, wire_format::tcp);
+            results[plain.rank()] = room.run([&] { return did[plain.rank()]++, say_byte(room); });
+            did[plain.rank()] = wire.exchanges;
+        });
+        for (rank_t r = 0; r != 4; ++r) CHECK(did[r] == 1);
+        return results;
+    };
+    for (const listed_groups& groups : {listed_groups(), listed_groups({0, 1, 0, 1})}) {
+        const auto results = joined(2, groups);
+        for (const rank_t r : {0u, 1u, 3u}) {
+            CHECK((results[r].code == errc::protocol_error && results[r].mismatch == mismatch::version));
+            CHECK((results[r].peer == 2 && (results[r].theirs & 255) == 200));
+        }
+    }
+    // Rank 0 is the other one: all the rest name it.
+    const auto results = joined(0, listed_groups());
+    for (const rank_t r : {1u, 2u, 3u}) CHECK((results[r].mismatch == mismatch::version && results[r].peer == 0));
+}
+TEST_CASE("join_room: ranks that join different transports are told so") {
+    std::array<status, 2> results{};
+    over_wires(2, [&](auto& wire) {
+        const rank_t me = wire.rank();
+        join_room room(wire, patience_ns, me == 0 ? wire_format::tcp : wire_format::shared_memory);
+        results[me] = room.run([&] { return say_byte(room); });
+    });
+    for (rank_t me = 0; me != 2; ++me) {
+        CHECK((results[me].mismatch == mismatch::version && results[me].peer == 1 - me));
+        CHECK(message_of(results[me]).find("joins by version") != std::string::npos);
+    }
+}
 TEST_CASE("join_room: asks a wire-up for nothing but the concept") {
     static_assert(WireUp<join_room<testing::wire_up_archetype>>);
     auto wire = testing::wire_up_archetype::make();

@@ -31,8 +31,20 @@ enum class errc : std::uint8_t {
     would_block = 14,   // the transport takes no more now: try again after polling
 };
 
-// What a call_mismatch is about.
-enum class mismatch : std::uint8_t { none, collective, op, type, count, root, plan, operation, segment, members };
+// What a call_mismatch is about, and a protocol_error between builds.
+enum class mismatch : std::uint8_t {
+    none,
+    collective,
+    op,
+    type,
+    count,
+    root,
+    plan,
+    operation,
+    segment,
+    members,
+    version, // of a protocol_error: ranks of different builds (bough/core/formats.hpp)
+};
 
 // Ranks are those of the transport (communicator::world_rank), so that all communicators of a group
 // say the same.

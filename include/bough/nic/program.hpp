@@ -13,12 +13,15 @@
 #define BOUGH_NIC_PROGRAM_HPP
 
 #include <bough/core/contract.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/nic/wire.hpp>
 
 #include <cstdint>
 #include <span>
 
 namespace bough::inline BOUGH_ABI::nic {
+
+static_assert(program_version == formats::nic_program); // machine.hpp includes nothing, so it states it, too
 
 // Pre: bytes.size() == encoded_bytes(p.head).
 template <class Program>

@@ -21,6 +21,7 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/error.hpp>
 #include <bough/model/logp.hpp>
@@ -73,7 +74,7 @@ public:
     static std::optional<shared_memory_regions> join(W& wire, status& result,
                                                      const shared_memory_regions_options& options = {}) {
         std::optional<shared_memory_regions> made;
-        join_room room(wire, options.join_timeout_ns);
+        join_room room(wire, options.join_timeout_ns, wire_format::shared_memory);
         result = room.run([&]() -> status {
             if (options.region_bytes > std::uint64_t{1} << 46) return invalid_argument("region_bytes: at most 64 TiB");
             const std::uint64_t bytes = (options.region_bytes + 63) / 64 * 64;

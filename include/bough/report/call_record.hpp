@@ -9,6 +9,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/status.hpp>
 
 #include <array>
@@ -138,7 +139,7 @@ struct plan_name {
 };
 
 inline constexpr std::array<char, 8> recording_magic{'b', 'o', 'u', 'g', 'h', 'r', 'e', 'c'};
-inline constexpr std::uint32_t recording_version = 1;
+inline constexpr std::uint32_t recording_version = formats::recording;
 
 // Whose recording it is.
 struct recording_identity {

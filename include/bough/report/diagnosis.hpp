@@ -124,7 +124,8 @@ private:
         if (its.call->signature.kind != others.first.kind)
             d.sentence += ", where " + ranks_text(rest) + " called " + others.second.front().words();
         else
-            d.sentence += " with " + difference_words(its.call->signature, others.first);
+            d.sentence += " with " + difference_words(its.call->signature, others.first) +
+                          plans_words(its, others.second.front());
         if (rest.size() == d.ranks.size()) { // nobody can say who is wrong
             d.ranks.insert(d.ranks.end(), rest.begin(), rest.end());
             std::sort(d.ranks.begin(), d.ranks.end());
@@ -132,6 +133,18 @@ private:
             d.sentence += how_it_came(its, others.second);
         }
         return d;
+    }
+    // The plans in words, if the calls differ in nothing else.
+    static std::string plans_words(const recorded_call& its, const recorded_call& others) {
+        call_signature same = others.call->signature;
+        same.plan = its.call->signature.plan;
+        if (!(same == its.call->signature)) return {};
+        const std::string mine = its.in->plan_text(its.call->signature.plan);
+        const std::string theirs = others.in->plan_text(others.call->signature.plan);
+        if (mine.empty() || theirs.empty()) return {};
+        return " (" + mine + ", where others have " + theirs +
+               "); perhaps the ranks run different builds, or choose by "
+               "different costs";
     }
     // Has the rank skipped a call, or made two in another order?
     static std::string how_it_came(const recorded_call& its, const std::vector<recorded_call>& others) {

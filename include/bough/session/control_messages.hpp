@@ -4,7 +4,8 @@
 //
 // Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, like those
 // of operations (op/wire.hpp). Pre: all ranks of a group have one byte order and one layout of
-// these structs, so they use the same bough.
+// these structs. Transports check that when they are joined: whoever changes one of them adds one to
+// formats::session (core/formats.hpp).
 #ifndef BOUGH_SESSION_CONTROL_MESSAGES_HPP
 #define BOUGH_SESSION_CONTROL_MESSAGES_HPP
 

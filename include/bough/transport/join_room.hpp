@@ -20,13 +20,17 @@
 // often as it likes. run() returns when all groups have finished, and fails everywhere if one rank
 // of any group has.
 //
+// Builds. The first thing that ranks tell each other is which versions of bough's formats they speak
+// (core/formats.hpp). If these do not fit, the room ends for all ranks of `wire`: each gets a
+// protocol_error, mismatch::version, with both versions and a rank that has another one than its own.
+//
 // Which rank is named. A rank that reports a failure of its own is named to all others, with
 // peer_aborted, and with its code as the cause. If ranks accuse another one instead, the rank with
 // most accusers is named, with their code; in a tie it is the lowest rank. What `wire` says about a
 // rank counts more than an accusation, because `wire` hears from all ranks.
 // Numbers of ranks in a status are those in the room, but in the status of run() and finish() those
 // in `wire`.
-// Complexity  each rank sends 12 bytes in each round, besides what it has to say
+// Complexity  each rank sends 12 bytes in each round and 12 before the first, besides what it has to say
 #ifndef BOUGH_TRANSPORT_JOIN_ROOM_HPP
 #define BOUGH_TRANSPORT_JOIN_ROOM_HPP
 
@@ -35,6 +39,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -47,6 +52,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <type_traits>
@@ -83,13 +89,14 @@ template <WireUp W>
 class join_room {
 public:
     // A room of all ranks of `wire`. Pre: `wire` outlives the room. `timeout_ns`: for all of the
-    // joining.
-    join_room(W& wire, std::uint64_t timeout_ns) : join_room(wire, listed_groups(), timeout_ns) {}
+    // joining. `joins`: the transport that they join.
+    join_room(W& wire, std::uint64_t timeout_ns, wire_format joins = wire_format::joining)
+        : join_room(wire, listed_groups(), timeout_ns, joins) {}
     // A room of the ranks of this rank's group. Pre: `groups` divides the ranks of `wire`, and is
     // the same on all.
-    join_room(W& wire, const listed_groups& groups, std::uint64_t timeout_ns)
+    join_room(W& wire, const listed_groups& groups, std::uint64_t timeout_ns, wire_format joins = wire_format::joining)
         : wire_(std::addressof(wire)), place_(wire.rank()),
-          last_ns_(deadline_after(detail::steady_now_ns(), timeout_ns)) {
+          last_ns_(deadline_after(detail::steady_now_ns(), timeout_ns)), joins_(joins) {
         const rank_t all = wire.size();
         if (all > few_.size()) heard_memory_.resize(all);
         heard_ = std::span(all > few_.size() ? heard_memory_.data() : few_.data(), all);
@@ -169,11 +176,13 @@ public:
         do {
             // All ranks leave the room together, or because of the same error of `wire`.
             if (broken_ || round(said, {}, {}, until_ns)) {
+                if (broken_.mismatch == mismatch::version) return broken_; // all know it
                 const bool is_sure = told_ || detail::is_confession(result, wire_->rank());
                 return result && (is_sure || broken_.peer == no_rank) ? result : broken_;
             }
         } while (!std::all_of(heard_.begin(), heard_.end(), over));
-        return detail::verdict_of(heard_, wire_->rank(), result);
+        // It names both versions; a verdict would name the same rank to all.
+        return result.mismatch == mismatch::version ? result : detail::verdict_of(heard_, wire_->rank(), result);
     }
 
     // Calls f() -> status, and finish() with the result. If f throws, the others are told. A
@@ -224,6 +233,23 @@ private:
         return std::max(until_ns, detail::steady_now_ns() + 1'000'000'000);
     }
 
+    // Before the first round: do all ranks of `wire` speak what this one speaks? If one does not, each
+    // rank finds one that differs from it.
+    status compare_builds(std::uint64_t until_ns) {
+        const detail::build_card mine = detail::build_card_of(*joins_);
+        static_assert(sizeof mine <= sizeof(detail::join_word));
+        const auto all = std::as_writable_bytes(heard_).first(sizeof mine * heard_.size());
+        if (status bad =
+                wire_->exchange(std::as_bytes(std::span(mine)), all, time_left(detail::steady_now_ns(), until_ns)))
+            return bad;
+        joins_.reset();
+        for (rank_t r = 0; r != heard_.size(); ++r) {
+            detail::build_card theirs;
+            std::memcpy(theirs.data(), all.data() + sizeof theirs * r, sizeof theirs);
+            if (const status bad = detail::compare_builds(mine, theirs, r)) return bad;
+        }
+        return {};
+    }
     // All ranks of `wire` tell their states. If one has bytes to say, all of them send as many.
     status round(const detail::join_word& said, std::span<const std::byte> mine, std::span<std::byte> all,
                  std::uint64_t until_ns) {
@@ -231,6 +257,7 @@ private:
             broken_ = wire_->exchange(some, everybody, time_left(detail::steady_now_ns(), until_ns));
             return !broken_;
         };
+        if (!broken_ && joins_) broken_ = compare_builds(until_ns);
         if (broken_) return in_room(broken_);
         if (!say(std::as_bytes(std::span(&said, 1)), std::as_writable_bytes(std::span(heard_))))
             return in_room(broken_);
@@ -314,10 +341,11 @@ private:
     std::vector<detail::join_word> group_; // the same words, by rank of the room
     std::vector<std::byte> padded_;
     std::uint64_t last_ns_;
-    status broken_{};           // the error of `wire`, with its numbers of ranks
-    status failed_elsewhere_{}; // a rank of another group has run out of memory
-    bool told_ = false;         // this rank knows the verdict of its group
-    bool is_short_ = false;     // this rank had no memory for the rest, and only says so
+    status broken_{};                  // the error of `wire`, with its numbers of ranks
+    status failed_elsewhere_{};        // a rank of another group has run out of memory
+    bool told_ = false;                // this rank knows the verdict of its group
+    std::optional<wire_format> joins_; // what the ranks join; nothing: their builds have been compared
+    bool is_short_ = false;            // this rank had no memory for the rest, and only says so
 };
 
 } // namespace bough

@@ -22,14 +22,14 @@
 // All that a peer writes is checked: if a length, counter or place is wrong, the peer counts as
 // lost (errc::protocol_error).
 //
-// Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but
-// with credits in place of its notifications, and with counters that never take the value of an
-// empty block. (doc/transports/one_sided.md)
+// Source: Gupta, Balaji, Nieplocha, Panda, IPDPS 2003, section 5, but with credits in place
+// of its notifications, and counters that never take the value of an empty block. (doc/transports/one_sided.md)
 #ifndef BOUGH_TRANSPORT_ONE_SIDED_HPP
 #define BOUGH_TRANSPORT_ONE_SIDED_HPP
 
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/transport/one_sided/receiving.hpp>
 
@@ -47,7 +47,7 @@ namespace bough::inline BOUGH_ABI {
 // The default protocol: how blocks are counted and given back.
 struct credited_blocks {
     using counter = std::uint32_t;
-    static constexpr std::uint32_t version = 3;
+    static constexpr std::uint32_t version = formats::credited_blocks;
     // Of `blocks` blocks, how many must be used up before a credit is due.
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks < 2 ? 1 : blocks / 2; }
     static constexpr bool in_need = true; // a credit is also due when the sender must be out of blocks
@@ -59,7 +59,7 @@ struct credited_blocks {
 // plan, with the same root and degree. Other messages are refused (`failed`).
 struct notified_blocks {
     using counter = std::uint8_t;
-    static constexpr std::uint32_t version = 4;
+    static constexpr std::uint32_t version = formats::notified_blocks;
     static constexpr std::uint32_t batch(std::uint32_t blocks) noexcept { return blocks; }
     static constexpr bool in_need = false;
     static constexpr bool one_call = true;

@@ -28,6 +28,7 @@
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
@@ -305,7 +306,7 @@ static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && P
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
     std::optional<shared_memory> made;
-    join_room room(wire, options.join_timeout_ns);
+    join_room room(wire, options.join_timeout_ns, wire_format::shared_memory);
     result = room.run([&]() -> status {
         if (const status bad = detail::check(options)) return bad;
         const detail::segment_layout layout = detail::layout_of(wire.size(), options);

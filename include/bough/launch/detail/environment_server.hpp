@@ -9,6 +9,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/launch/detail/exchange_server.hpp>
@@ -41,7 +42,8 @@
 namespace bough::inline BOUGH_ABI::detail::jobs {
 
 struct environment_hello {
-    static constexpr std::uint64_t expected = 0x31'76'6e'65'67'75'6f'62; // "bougenv1"
+    static constexpr std::uint64_t expected = 0x76'6e'65'67'75'6f'62 | format_digit(formats::environment)
+                                                                           << 56; // "bougenv1"
     std::uint64_t magic = expected;
     rank_t rank = 0, size = 0;
 };

@@ -10,6 +10,7 @@
 
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
@@ -26,7 +27,8 @@
 namespace bough::inline BOUGH_ABI::detail::jobs {
 
 struct launch_hello {
-    static constexpr std::uint64_t expected = 0x31'62'6f'6a'68'67'75'6f; // "oughjob1"
+    static constexpr std::uint64_t expected = 0x62'6f'6a'68'67'75'6f | format_digit(formats::launcher)
+                                                                           << 56; // "oughjob1"
     std::uint64_t magic = expected;
     rank_t rank = 0;
     rank_t size = 1;

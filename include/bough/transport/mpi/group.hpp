@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_MPI_GROUP_HPP
 #define BOUGH_TRANSPORT_MPI_GROUP_HPP
 
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/mpi_comm.hpp>
@@ -50,6 +51,23 @@ status duplicate_for(mpi_group& g, MPI_Comm of, const mpi_options& o, std::strin
     return attempted([&] { return allocate(g.size), status{}; });
 }
 
+// Collective: do all ranks speak what this one speaks? Each rank that differs from rank 0 names it,
+// and the others name the lowest that differs.
+inline status mpi_compare_builds(MPI_Comm over, rank_t me, rank_t size) {
+    const build_card mine = build_card_of(wire_format::mpi);
+    const auto heard_from = [&](rank_t r) {
+        build_card theirs = mine;
+        MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_BYTE, static_cast<int>(r), over);
+        return compare_builds(mine, theirs, r);
+    };
+    const status first = heard_from(0);
+    std::uint32_t lowest = first ? me : size;
+    MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_UINT32_T, MPI_MIN, over);
+    if (lowest == size) return {};
+    const status other = heard_from(lowest);
+    return first ? first : other;
+}
+
 // Collective over `of`: ok on all ranks, or an error on all. `text`: MPI's words on this rank.
 template <class F>
 status open_mpi_group(mpi_group& g, MPI_Comm of, const mpi_options& o, std::string& text, const F& allocate) {
@@ -64,6 +82,8 @@ status open_mpi_group(mpi_group& g, MPI_Comm of, const mpi_options& o, std::stri
         // Communicators may have run out because peers of ended transports have yet to say bye.
         if (tries == 0) mpi_parting::give_back(1'000'000'000);
     }
+    if (!well) well = mpi_compare_builds(g.comm, g.rank, g.size);
+    if (well && g.comm != MPI_COMM_NULL) MPI_Comm_free(&g.comm);
     if (well) return well;
     const long online = ::sysconf(_SC_NPROCESSORS_ONLN); // cores of the node, not of this process alone
     int here = 1, place = 0;

@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 
@@ -84,7 +85,7 @@ inline bool is_fabric_frame(const fabric_frame& head, std::size_t length, std::s
 struct fabric_card {
     static constexpr std::size_t most_address_bytes = 512;
 
-    std::uint32_t format = 0x62'66'61'33; // "bfa3"
+    std::uint32_t format = 0x62'66'61'00 | formats::rdma; // "bfa"
     std::uint32_t window = 0, eager_bytes = 0;
     std::uint32_t job = 0;   // the group uses the one of rank 0
     std::uint32_t cores = 1; // of its machine

@@ -6,6 +6,7 @@
 #define BOUGH_TRANSPORT_RDMA_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/status.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/rdma/alive.hpp>
@@ -120,7 +121,7 @@ template <class End, RdmaDevice Device, WireUp W, class Make, class Greet>
 std::unique_ptr<End> join_with(W& wire, const typename Device::options_type& options, status& outcome, const Make& make,
                                const Greet& greet) {
     std::unique_ptr<End> end;
-    join_room room(wire, options.timeout_ns);
+    join_room room(wire, options.timeout_ns, wire_format::rdma);
     const auto join = [&]() -> status {
         fabric_meeting<Device> met(options);
         if (const status bad = met.run(room)) return bad;

@@ -15,6 +15,7 @@
 #define BOUGH_TRANSPORT_SEGMENT_JOIN_HPP
 
 #include <bough/concepts/wire_up.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/clock.hpp>
@@ -118,7 +119,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t version = 0x626f'7504;
+    static constexpr std::uint32_t version = 0x626f'7500 | formats::shared_memory;
     static constexpr rank_t most_ranks = 8 * (most_wire_up_bytes - sizeof(bough::detail::read_costs));
 
     struct card { // what a rank tells by the wire-up

@@ -59,6 +59,7 @@ public:
     // The rank has been welcomed, and has not sealed its connection yet.
     bool has_welcomed(rank_t from) const noexcept { return authenticated_.has(from); }
     std::uint64_t turned_away() const noexcept { return unauthenticated_.turned_away(); }
+    const status& other_build() const noexcept { return unauthenticated_.other_build(); }
     std::uint64_t shortages() const noexcept { return unauthenticated_.shortages(); }
 
     // Takes every step that is possible now; does not block.

@@ -51,11 +51,14 @@ public:
     bool is_near() const noexcept { return near_; }                                // over a Unix socket
     attempt_stage stage() const noexcept { return stage_; }
     errc why() const noexcept { return why_; }
+    // What differs, if the rank's build may not talk to this one.
+    const status& other_build() const noexcept { return other_build_; }
     // The channel says that the two sides' settings do not fit.
     bool accused() const noexcept { return session_.accused(); }
 
     // Opens a socket to the rank: by its near name if a process listens there, otherwise by TCP.
     outcome begin(tcp_identity<Channel>& mine, const tcp_target& to, std::uint32_t socket_bytes) {
+        other_build_ = {};
         socket_ = connect_nearby(to.name, socket_bytes);
         near_ = static_cast<bool>(socket_);
         if (!near_) socket_ = open_socket(to.at.protocol().family());
@@ -112,6 +115,11 @@ private:
         greeting_message greeting{};
         std::copy_n(heard_.begin(), greeting.size(), greeting.begin());
         proof_message proof{};
+        if (handshake_layout::has_mark(greeting)) other_build_ = builds_of(greeting, who.to);
+        if (other_build_) { // it is told who speaks so
+            if (make_proof<M>(key, who, accepting_, connecting_, proof)) (void)session_.send(proof);
+            return fails(errc::protocol_error);
+        }
         if (!read_greeting(greeting, accepting_) || !M::random(connecting_) ||
             !make_proof<M>(key, who, accepting_, connecting_, proof))
             return fails(errc::protocol_error);
@@ -136,6 +144,7 @@ private:
     std::uint32_t got_ = 0;
     std::array<std::byte, answer_bytes> heard_{};
     nonce accepting_{}, connecting_{};
+    status other_build_{};
     std::uint32_t window_kib_ = 0;
 };
 

@@ -112,6 +112,12 @@ public:
         const connecting* c = find(to);
         return c != nullptr ? c->failures.fault() : errc::ok;
     }
+    // What differs, if a rank's build may not talk to this one. Whoever listens there said so.
+    status other_build() const noexcept {
+        for (const connecting& c : all_)
+            if (c.other_build) return c.other_build;
+        return {};
+    }
     // How often no socket could be opened, because the process or the system was out of descriptors
     // or memory.
     std::uint64_t shortages() const noexcept { return shortages_; }
@@ -143,6 +149,7 @@ private:
         attempt_type attempt{};
         near_deadline near{};
         connect_failures failures{};
+        status other_build{}; // of the last attempt that heard from the rank
     };
 
     const connecting* find(rank_t to) const noexcept {
@@ -183,6 +190,7 @@ private:
     bool fail(connecting& c, errc why, Host& host) {
         const bool was_near = c.attempt.is_near();
         if (!was_near && c.attempt.accused()) c.failures.note_refusal(now_ns_);
+        if (c.attempt.other_build()) c.other_build = c.attempt.other_build();
         c.attempt.end();
         c.failures.postpone(now_ns_);
         if (was_near) { // this says nothing about the rank itself

@@ -12,6 +12,10 @@
 // from then on the connection is the pair's. So both ranks come to the same view, even if one has
 // waited too long for the other.
 //
+// Each begins with a magic: a mark, and the versions that its sender speaks (core/formats.hpp). A
+// connecting rank that reads other versions sends its proof all the same, as the accepting rank then
+// learns who it is; nobody believes more of it. For that the first 28 bytes of a proof never change.
+//
 // Both macs are HMAC-SHA256 under the key of the job. Each covers a label for the role, then the
 // job, the size of the group, both ranks, both nonces, the window of the sender, and the answer's
 // verdict. So no message passes for one of the other role, of another pair or job, or of an earlier
@@ -20,6 +24,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
 #define BOUGH_TRANSPORT_TCP_HANDSHAKE_HPP
 
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/tcp/mac.hpp>
 
@@ -65,10 +70,12 @@ struct tcp_answer {
 
 namespace handshake_layout {
 
-inline constexpr char magic[] = "boughT03"; // the protocol and its version
+inline constexpr std::array<std::uint8_t, 8> magic{
+    'b', 'g', 'h', 'T', machine_format, formats::tcp, formats::session, formats::plans};
+inline constexpr std::size_t mark_bytes = 4; // the rest are versions
 inline constexpr char proof_label[] = "bough tcp: I connect";
 inline constexpr char answer_label[] = "bough tcp: I accept.";
-static_assert(sizeof magic == 9 && sizeof proof_label == 21 && sizeof answer_label == 21);
+static_assert(sizeof proof_label == 21 && sizeof answer_label == 21);
 
 constexpr void put(std::span<std::byte> to, std::uint64_t value) noexcept {
     for (std::size_t i = 0; i != to.size(); ++i) to[i] = static_cast<std::byte>(value >> (8 * i) & 0xff);
@@ -83,6 +90,11 @@ constexpr void put_magic(std::span<std::byte> message) noexcept {
 }
 constexpr bool has_magic(std::span<const std::byte> message) noexcept {
     for (std::size_t i = 0; i != 8; ++i)
+        if (message[i] != static_cast<std::byte>(magic[i])) return false;
+    return true;
+}
+constexpr bool has_mark(std::span<const std::byte> message) noexcept {
+    for (std::size_t i = 0; i != mark_bytes; ++i)
         if (message[i] != static_cast<std::byte>(magic[i])) return false;
     return true;
 }
@@ -106,6 +118,28 @@ bool mac_of(const job_key& key, std::span<const char, 21> label, const introduct
 }
 
 } // namespace handshake_layout
+
+// A rank whose messages have other versions than this one's: what differs, as compare_builds() says.
+// ok: they have the same. Pre: has_mark(message).
+constexpr status builds_of(std::span<const std::byte> message, rank_t peer) noexcept {
+    const auto card_of = [](const auto& m) {
+        const auto at = [&m](std::size_t i) { return static_cast<std::uint8_t>(m[i]); };
+        build_card c = build_card_of(wire_format::tcp);
+        c[4] = at(4), c[6] = at(6), c[7] = at(7), c[9] = at(5);
+        return c;
+    };
+    return compare_builds(card_of(handshake_layout::magic), card_of(message), peer);
+}
+// Of a proof with other versions: its sender's build, if it names itself a rank of this group. Pre:
+// has_mark(m), and 28 bytes have come.
+constexpr status other_build(const introduction& mine, const proof_message& m) noexcept {
+    using handshake_layout::get;
+    const std::span<const std::byte> bytes(m);
+    const auto from = static_cast<rank_t>(get(bytes.subspan(20, 4)));
+    const bool is_ours = get(bytes.subspan(8, 8)) == mine.job && get(bytes.subspan(16, 4)) == mine.size &&
+                         get(bytes.subspan(24, 4)) == mine.to && from < mine.size && from != mine.to;
+    return is_ours ? builds_of(bytes, from) : status{};
+}
 
 constexpr greeting_message make_greeting(const nonce& accepting) noexcept {
     greeting_message m{};

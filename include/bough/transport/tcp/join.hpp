@@ -6,6 +6,7 @@
 
 #include <bough/concepts/wire_up.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/asio_config.hpp>
 #include <bough/os/clock.hpp>
@@ -183,7 +184,7 @@ status attempted_with_sockets(const F& f) {
 template <Mac M, class C, WireUp W>
 std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& options, status& result) {
     tcp_group group;
-    join_room room(wire, options.timeout_ns);
+    join_room room(wire, options.timeout_ns, wire_format::tcp);
     group.rank = room.rank();
     group.last_ns = room.last_ns();
     unique_fd listener, near;
@@ -306,6 +307,7 @@ std::unique_ptr<tcp_connections<M, C>> join_hosts(const tcp_hosts& hosts, const 
     if (result.code == errc::would_block) {
         const bool impostor = opened->membership().fault_of(result.peer) == errc::protocol_error;
         result.code = impostor ? errc::protocol_error : errc::deadline;
+        if (const status other = opened->membership().other_build()) result = other;
     }
     if (result) opened.reset();
     return opened;

@@ -82,6 +82,11 @@ public:
     }
     // Why connecting to the rank has failed so far.
     errc fault_of(rank_t r) const noexcept { return connector_.fault_of(r); }
+    // What differs, if a rank's build may not talk to this one, as somebody has said who proved nothing.
+    status other_build() const noexcept {
+        const status said = connector_.other_build();
+        return said ? said : acceptor_.other_build();
+    }
     // A rank whose certificates do not fit those of others (connector.hpp).
     rank_t refuser() const noexcept { return connector_.refuser(links_.open() != 0); }
 

@@ -87,6 +87,8 @@ public:
     }
     bool empty() const noexcept { return all_.empty(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
+    // What differs, if a connection came from a build that may not talk to this one. It has proved nothing.
+    const status& other_build() const noexcept { return other_build_; }
     // How often a connection could not be accepted, while there was no other one to close instead,
     // because the process or the system was out of descriptors or memory.
     std::uint64_t shortages() const noexcept { return shortages_; }
@@ -137,6 +139,7 @@ public:
 private:
     using connection = unauthenticated_connection<session_type>;
     static constexpr std::uint64_t grace_ns = 20'000'000;
+    static constexpr std::uint32_t least_said = 28; // of a proof: who says so, in every version
     enum class heard { in_part, whole, nonsense };
 
     static bool is_older(const connection& a, const connection& b) noexcept {
@@ -171,8 +174,12 @@ private:
         const bool whole = c.got == c.said.size();
         good &= whole || now_ns - c.since_ns < limits_.stranger_timeout_ns;
         // A connection that begins with other bytes is not from bough.
-        for (std::size_t i = 0; i != std::min<std::size_t>(c.got, 8); ++i)
+        for (std::size_t i = 0; i != std::min<std::size_t>(c.got, handshake_layout::mark_bytes); ++i)
             good &= c.said[i] == static_cast<std::byte>(handshake_layout::magic[i]);
+        if (good && c.got >= least_said) {
+            if (const status other = bough::detail::other_build(mine_.who, c.said)) other_build_ = other;
+            good = handshake_layout::has_magic(c.said);
+        }
         if (!good) return heard::nonsense;
         return whole ? heard::whole : heard::in_part;
     }
@@ -204,6 +211,7 @@ private:
     std::vector<connection> all_;
     std::uint64_t numbers_ = 0; // connections so far
     std::uint64_t turned_away_ = 0;
+    status other_build_{};
     std::uint64_t shortages_ = 0;
 };
 
