@@ -27,6 +27,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -45,6 +46,7 @@ public:
     virtual void set_timeout_ns(std::uint64_t ns) = 0;
     virtual void start() = 0;
     virtual const status& result() const noexcept = 0;
+    virtual std::string where() const { return {}; } // begins what() of its error
     virtual std::size_t memory_bytes() const noexcept = 0;
     virtual void release() noexcept = 0; // the handle is gone
 
@@ -72,7 +74,13 @@ public:
     bool done() { return started_ == nullptr || started_->done(); }
     // Waits for the end, at most for the timeout that the communicator had at the start. The
     // timeout counts from the start.
-    void wait() { throw_if(end()); }
+    void wait() {
+        const status& s = end();
+#if BOUGH_HAS_EXCEPTIONS
+        if (s && started_ != nullptr) throw error(s, started_->where());
+#endif
+        throw_if(s);
+    }
     void wait(std::error_code& ec) { ec = make_error_code(end().code); }
     void wait(status& s) { s = end(); }
     // Waits at most so many nanoseconds of the transport's clock. True: the operation has ended,

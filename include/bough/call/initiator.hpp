@@ -12,6 +12,7 @@
 #define BOUGH_CALL_INITIATOR_HPP
 
 #include <bough/call/forms.hpp>
+#include <bough/call/named.hpp>
 #include <bough/communicator.hpp>
 #include <bough/communicator/operation_state.hpp>
 #include <bough/core/config.hpp>
@@ -86,7 +87,7 @@ public:
             frame_.refuse_always(why);
             return why;
         }
-        const status said = core_.refuse(why);
+        const status said = frame_.refuse(why);
         frame_.end(said);
         return said;
     }
@@ -107,7 +108,7 @@ private:
 // An exception before the call has its number is an error of a call that has not started. Binding
 // is not a call: if there is no memory for it, each start is a call that is refused.
 template <class Handle, class T, class F>
-Handle start_as(communicator<T>& comm, F&& front_door) {
+Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
     constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
 #if BOUGH_HAS_EXCEPTIONS
     operation_state<T>* made = nullptr;
@@ -122,6 +123,7 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
     Handle handle(made);
     initiator<T> on(*made);
     try {
+        if (name.name.data() != nullptr) made->set_name(name.name);
         (void)front_door(on);
     } catch (...) {
         (void)on.refuse({.code = errc::no_resources});
@@ -130,6 +132,7 @@ Handle start_as(communicator<T>& comm, F&& front_door) {
     operation_state<T>* made = operation_state<T>::make(comm.core(), persistent);
     Handle handle(made);
     initiator<T> on(*made);
+    if (name.name.data() != nullptr) made->set_name(name.name);
     (void)front_door(on);
 #endif
     return handle;
@@ -143,12 +146,25 @@ operation start(communicator<X>& comm, A&&... arguments) {
 
 // A front door that starts an operation (Handle: operation) or binds one (persistent_operation).
 template <class Handle, class Forms, class C, class... A>
-Handle start_collective(C& comm, A&&... arguments) {
+Handle start_named(C& comm, const named& name, A&&... arguments) {
     if constexpr (explain_called_on<C>()) {
         using on_type = initiator<std::remove_cvref_t<decltype(comm.transport())>>;
         if constexpr (explain_call<Forms, on_type, A...>())
             return start_as<Handle>(
-                comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); });
+                comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); }, name);
+    }
+}
+template <class Handle, class Forms, class C, class... A>
+Handle start_collective(C& comm, A&&... arguments) {
+    if constexpr (explain_named<A...>() && ends_named_v<A...>) {
+        const named name = detail::name_in(detail::last_of(arguments...));
+        return detail::without_last(
+            [&]<class... B>(B&&... rest) {
+                return detail::start_named<Handle, Forms>(comm, name, std::forward<B>(rest)...);
+            },
+            std::forward<A>(arguments)...);
+    } else {
+        return detail::start_named<Handle, Forms>(comm, named{}, std::forward<A>(arguments)...);
     }
 }
 

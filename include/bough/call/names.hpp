@@ -13,6 +13,7 @@
 #include <bough/call/contiguous.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/initiator.hpp>
+#include <bough/call/named.hpp>
 #include <bough/communicator.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/status.hpp>
@@ -20,6 +21,8 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -38,7 +41,9 @@ struct blocking {
     template <CalledOn C, class... A>
     [[nodiscard]] form_result_t<Forms, A...> operator()(C&& comm, A&&... arguments) const {
         using group = std::remove_reference_t<C>;
-        if constexpr (explain_called_on<group>()) {
+        if constexpr (has_name_v<A...>) {
+            return run_named(comm, std::forward<A>(arguments)...);
+        } else if constexpr (explain_called_on<group>()) {
             if constexpr (explain_arguments<Forms, group>(std::make_index_sequence<sizeof...(A) - reports_v<A...>>(),
                                                           std::type_identity<std::tuple<A...>>())) {
                 const auto run = [&on = detail::base_of(comm)]<class... B>(B&&... given) {
@@ -53,6 +58,30 @@ struct blocking {
     }
 
 private:
+    // Starts a call with a name, and waits for its end.
+    template <class C, class... A>
+    static form_result_t<Forms, A...> run_named(C& comm, A&&... arguments) {
+        if constexpr (!std::is_void_v<form_result_t<Forms, A...>>) {
+            return run_named_value(comm, std::forward<A>(arguments)...);
+        } else if constexpr (reports_v<A...>) {
+            detail::without_last(
+                [&]<class... B>(B&&... rest) {
+                    detail::start_collective<operation, Forms>(comm, std::forward<B>(rest)...)
+                        .wait(detail::last_of(arguments...));
+                },
+                std::forward<A>(arguments)...);
+        } else {
+            detail::start_collective<operation, Forms>(comm, std::forward<A>(arguments)...).wait();
+        }
+    }
+    template <class C, class V, class... A>
+    static std::remove_cvref_t<V> run_named_value(C& comm, V&& given, A&&... rest) {
+        std::remove_cvref_t<V> value(std::forward<V>(given));
+        auto all = std::span<std::remove_cvref_t<V>>(std::addressof(value), 1);
+        run_named(comm, all, std::forward<A>(rest)...);
+        Forms::finish_value(comm, value, rest...);
+        return value;
+    }
     // Runs on a copy of the value, and returns it.
     template <class C, class Run, class V, class... A>
     static std::remove_cvref_t<V> end_value_call(C& comm, const Run& run, V&& given, A&&... rest) {

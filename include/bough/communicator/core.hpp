@@ -4,6 +4,7 @@
 #ifndef BOUGH_COMMUNICATOR_CORE_HPP
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
+#include <bough/communicator/call_order.hpp>
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
@@ -139,6 +140,12 @@ public:
     // Starts a call under a new number. If memory runs out, the number is refused or the operation
     // is abandoned; the others are told in either case. An error: the operation has not started.
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
+        if (order_ != nullptr) [[unlikely]]
+            return refuse(invalid_argument("call: the calls of this communicator have names: give bough::named{...}"));
+        return start_next(op, work, c, signature);
+    }
+    // The same, for a call whose turn has come, if calls have names.
+    status start_next(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
         op.record_in(reporter.recorded);
@@ -169,12 +176,25 @@ public:
     // Polls once. Looks at deadlines now and then, more often if there is nothing else to do.
     bool progress() {
         const bool moved = session_->progress();
+        if (order_ != nullptr) order_->advance();
         if ((counts_.turns += moved ? 1 : 16) >= 1024) {
             counts_.turns = 0;
             session_->check_deadlines();
             report_if_asked();
         }
         return moved;
+    }
+
+    // The order of named calls; null: calls have no names.
+    call_order<T>* order() noexcept { return order_.get(); }
+    // From the first call on, calls have names. An error: there have been calls without.
+    status use_names() {
+        if (order_ != nullptr) return {};
+        if (is_stale()) return stale();
+        if (counts_.operations != 0)
+            return invalid_argument("named: this communicator has made calls without names: call on a duplicate of it");
+        order_ = std::make_unique<call_order<T>>(*session_, members_, context_);
+        return {};
     }
 
     // The plan that was chosen under this key, or else the result of `choose`: a shared pointer to
@@ -224,8 +244,7 @@ public:
         session_->for_each_recorder([&](recorder& its) { made.append(its.bytes()); });
         return made;
     }
-    // An operation has failed. The first failure that broke the group is reported; what follows from
-    // it is not.
+    // An operation has failed. Only the first failure that broke the group is reported.
     BOUGH_COLD void report_failure(const status& why) {
         const report_sink& to = options.report.on_failure;
         if (!to || reporter.has_reported || why.code == errc::group_poisoned || why.code == errc::forked_child) return;
@@ -260,8 +279,7 @@ private:
         if (!now) return false;
         core.reporter.in_hook = true;
         const bool stays_awake = now(idle);
-        core.reporter.in_hook = false;
-        return stays_awake;
+        return core.reporter.in_hook = false, stays_awake;
     }
 
     bool wants_hook() const noexcept { return options.while_waiting || options.report.on_signal != 0; }
@@ -345,6 +363,7 @@ private:
     rank_t rank_ = 0;
     bool has_stated_costs_ = false;     // options.costs are not the program's own
     std::unique_ptr<late_places> late_; // made when the first call needs them
+    std::unique_ptr<call_order<T>> order_;
     std::vector<made_choice> choices_;
     std::size_t latest_choice_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;
@@ -394,7 +413,10 @@ template <Transport T>
 status communicator_core<T>::refuse(const status& why) {
     if (session_->forked()) return {.code = errc::forked_child};
     if (is_stale()) return stale();
-    session_->refuse(next_tag(), why.code, members_);
+    if (order_ != nullptr)
+        session_->break_communicator(context_, why); // which of the calls it is, the others cannot know
+    else
+        session_->refuse(next_tag(), why.code, members_);
     return why;
 }
 

@@ -5,6 +5,7 @@
 #define BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 
 #include <bough/communicator/arena.hpp>
+#include <bough/communicator/call_order.hpp>
 #include <bough/communicator/caller.hpp>
 #include <bough/communicator/core.hpp>
 #include <bough/core/config.hpp>
@@ -14,14 +15,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
-class operation_state final : public operation_state_base, public spare_frame {
+class operation_state final : public operation_state_base, public spare_frame, named_call {
 public:
     using core_type = communicator_core<T>;
 
@@ -45,6 +49,12 @@ public:
     core_type& core() noexcept { return *core_; }
     bool is_persistent() const noexcept { return makes_calls_.core() != nullptr; }
     arena& kept() noexcept { return kept_; }
+    // Its calls have this name.
+    void set_name(std::string_view name) {
+        auto* copy = static_cast<char*>(kept_.allocate(name.size() + 1, 1));
+        if (!name.empty()) std::memcpy(copy, name.data(), name.size());
+        name_ = {copy, name.size()};
+    }
     // Adds f() -> status, called before each run.
     template <class F>
     void add_before(const F& f) {
@@ -79,7 +89,11 @@ public:
     // Starts a run. An error: it has not started.
     status launch() {
         result_ = {};
-        const status bad = core_->start(op_, work_->work, call_, signature_);
+        if (is_named()) [[unlikely]]
+            return launch_named();
+        return begin(core_->start(op_, work_->work, call_, signature_));
+    }
+    status begin(const status& bad) {
         ended_ = false;
         if (bad)
             end(bad);
@@ -91,15 +105,23 @@ public:
     void end(const status& why) noexcept {
         result_ = why;
         ended_ = true;
+        leave_order();
         give_back();
     }
     // For a failure on this rank after which the run may be in flight, or may have ended.
     status abandon() {
         const status why{.code = errc::no_resources};
         if (ended_) return why; // it had not started
+        if (waits()) return core_->order()->give_up(*this, why.code), why;
         session_().abandon(op_);
         end(why);
         return why;
+    }
+    // The call breaks a rule.
+    status refuse(const status& why) {
+        if (is_named())
+            if (const status bad = core_->use_names()) return core_->refuse(bad);
+        return core_->refuse(why);
     }
     // The bound call breaks a rule: each start will end with this error.
     void refuse_always(const status& why) noexcept {
@@ -111,18 +133,22 @@ public:
 
     bool poll() override {
         if (ended_) return true;
-        if (!session_().is_done(op_)) core_->progress();
+        if (waits() || !session_().is_done(op_)) core_->progress();
         return done();
     }
     bool done() override {
-        if (!ended_ && session_().is_done(op_)) finish();
+        if (waits()) [[unlikely]]
+            core_->order()->advance();
+        if (!ended_ && has_run()) finish();
         return ended_;
     }
     const status& wait() override {
-        if (!ended_) {
+        if (ended_) return result_;
+        if (is_named()) [[unlikely]]
+            wait_in_order();
+        else
             session_().wait(op_, core_->hook());
-            finish();
-        }
+        if (!ended_) finish();
         return result_;
     }
     bool wait_for_ns(std::uint64_t ns) override {
@@ -130,19 +156,24 @@ public:
         const std::uint64_t last = deadline_after(session_().now_ns(), ns);
         std::uint32_t turn = 0;
         session_().wait_until(
-            [&] { return session_().is_done(op_) || ((++turn & 15u) == 0 && session_().now_ns() >= last); }, last,
-            core_->hook(), op_.waits_for_late());
+            [&] {
+                if (is_named()) core_->order()->advance();
+                return ended_ || has_run() || ((++turn & 15u) == 0 && session_().now_ns() >= last);
+            },
+            last, core_->hook(), op_.waits_for_late());
         return done();
     }
     void cancel() override {
+        if (waits()) return core_->order()->give_up(*this, errc::cancelled);
         if (!ended_) session_().cancel(op_);
     }
     void set_timeout_ns(std::uint64_t ns) override {
+        if (waits()) return core_->order()->set_timeout_ns(*this, ns);
         if (!ended_) session_().set_timeout_ns(op_, ns);
     }
     void start() override {
         BOUGH_EXPECTS(done(), "start: the operation is still in flight");
-        if (bound_error_) return end(core_->refuse(bound_error_));
+        if (bound_error_) return end(refuse(bound_error_));
 #if BOUGH_HAS_EXCEPTIONS
         status bad;
         try {
@@ -153,14 +184,22 @@ public:
 #else
         const status bad = call_all_before();
 #endif
-        if (bad) return end(core_->refuse(bad));
+        if (bad) return end(refuse(bad));
         (void)launch();
     }
     const status& result() const noexcept override { return result_; }
+    std::string where() const override {
+        if (!is_named()) return {};
+        std::string text = "'" + std::string(name()) + "'";
+        if (is_deadline(result_) && core_->order() != nullptr && !core_->order()->held_up_by().empty())
+            text += " waited for '" + core_->order()->held_up_by() + "'";
+        return text;
+    }
     std::size_t memory_bytes() const noexcept override {
         return sizeof(*this) + kept_.bytes() + (work_ ? work_->work.memory_bytes() : 0);
     }
     void release() noexcept override {
+        if (waits()) core_->order()->give_up(*this, errc::cancelled);
         if (!ended_) {
             session_().cancel(op_);
             if (!session_().wait_for_bytes(op_)) {
@@ -168,8 +207,10 @@ public:
                 return detail::keep_for_good(*this); // so all that the transport holds stays valid
             }
         }
+        leave_order();
         const caller<core_type> last_call = std::move(makes_calls_);
         give_back();
+        name_ = {};
         before_ = after_ = {};
         kept_.clear();
         bound_error_ = result_ = {};
@@ -229,6 +270,40 @@ private:
     }
 
     session<T>& session_() const noexcept { return *core_->shared_session(); }
+    bool has_run() { return !waits() && session_().is_done(op_); }
+
+    // --- a call with a name ---
+
+    bool has_ended() override { return done(); }
+    void take_turn() override { (void)begin(core_->start_next(op_, work_->work, call_, signature_)); }
+    void fail(const status& why) noexcept override { end(why); }
+    BOUGH_COLD status launch_named() {
+        status bad{.code = errc::no_resources};
+        try_to([&] { bad = core_->use_names(); });
+        if (bad) {
+            bad = core_->refuse(bad);
+        } else {
+            ended_ = false;
+            bad = {.code = errc::no_resources};
+            try_to([&] { bad = core_->order()->enter(*this, core_->options.timeout_ns); });
+            if (bad.code == errc::no_resources) session_().break_communicator(core_->context(), bad);
+        }
+        if (bad) end(bad);
+        return bad;
+    }
+    BOUGH_COLD void wait_in_order() {
+        std::uint64_t attend_ns = 0;
+        const auto over = [&] {
+            core_->order()->advance();
+            if (ended_ || has_run()) return true;
+            return attend_ns = waits() ? core_->order()->attend_ns(*this) : session_().attend_ns(op_), false;
+        };
+        if (session_().wait_until(over, attend_ns, core_->hook(), op_.waits_for_late()) || ended_) return;
+        waits() ? end({.code = errc::forked_child}) : void(session_().wait(op_)); // a child of a fork
+    }
+    void leave_order() noexcept {
+        if (is_named() && core_->order() != nullptr) core_->order()->leave(*this);
+    }
     // Are messages in memory of the caller?
     bool holds_callers_bytes() const noexcept {
         return (work_->work.sends_or_receives(0) && !kept_.owns(call_.input)) ||
@@ -249,6 +324,7 @@ private:
 #endif
         }
         ended_ = true;
+        leave_order();
         give_back();
         if (result_) [[unlikely]]
             core_->report_failure(result_);

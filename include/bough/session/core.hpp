@@ -103,9 +103,9 @@ public:
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);
 
-    void make_way() {
+    void make_way(bool always = false) {
         leave_straight();
-        matching_.make_way();
+        matching_.make_way(always);
     }
 
     void check_deadlines();

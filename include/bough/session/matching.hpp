@@ -89,10 +89,11 @@ public:
 
     // Copies early messages out of the transport to free their slots, when nothing else moves. If
     // an older operation's message found no slot, its sender and this rank would deadlock.
-    BOUGH_COLD void make_way() {
-        if (flight_.empty()) return;
+    // `always`: also if none is in flight, as a control message is awaited.
+    BOUGH_COLD void make_way(bool always = false) {
+        if (flight_.empty() && !always) return;
         early_.copy_all();
-        if (flight_.size() == 1) return;
+        if (flight_.size() <= 1) return;
         // Of many, some in each call: so an idle poll takes no longer with thousands in flight.
         for (std::size_t n = 0; n != std::min<std::size_t>(flight_.size(), 64); ++n)
             free_slots_of(flight_[next_freed_++ % flight_.size()]);

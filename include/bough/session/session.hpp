@@ -171,10 +171,10 @@ public:
 
     // Frees the slots of messages that cannot be used yet; other messages may be waiting for them.
     // Callers that do not wait(), but sleep until the transport has something, call this before
-    // they sleep.
-    void make_way() {
+    // they sleep. `always`: also if no operation is in flight, as a control message is awaited.
+    void make_way(bool always = false) {
         const lock_guard held = hold();
-        if (!forked()) core_.make_way();
+        if (!forked()) core_.make_way(always);
     }
 
     // Has the operation ended? Use this, not op.done(), where another thread may be using the

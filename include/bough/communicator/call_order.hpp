@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSL-1.0
+// Call_order: the order of the calls of a communicator whose calls have names (bough/call/named.hpp).
+//
+// Ranks start named calls in different orders. The first member's order is everybody's: it starts each
+// call at once, and tells the others its name. Another rank keeps a call until all that the first member
+// started before it have started here. So all ranks give a call one number, and matching, limits for early
+// messages, deadlines and reports are those of any call.
+//
+// A call that waits for its turn belongs to no session yet. Whoever polls, waits for or tests an operation
+// of the communicator starts those whose turn has come (advance()).
+//
+// *Memory*: names of calls that have not ended, and those that the first member has started and this rank
+// has not, at most `most_calls` of either. No name is kept longer.
+#ifndef BOUGH_COMMUNICATOR_CALL_ORDER_HPP
+#define BOUGH_COMMUNICATOR_CALL_ORDER_HPP
+
+#include <bough/concepts/transport.hpp>
+#include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/status.hpp>
+#include <bough/session/control_messages.hpp>
+#include <bough/session/mismatch.hpp>
+#include <bough/session/session.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+// A call with a name, from its start to its end.
+class named_call {
+public:
+    virtual bool has_ended() = 0;
+    // Its turn has come: starts it.
+    virtual void take_turn() = 0;
+    // It ends without having started.
+    virtual void fail(const status& why) noexcept = 0;
+
+    std::string_view name() const noexcept { return name_; }
+    bool is_named() const noexcept { return name_.data() != nullptr; }
+    // Does it wait for its turn?
+    bool waits() const noexcept { return waits_; }
+
+protected:
+    ~named_call() = default;
+    std::string_view name_; // no data: it has no name
+
+private:
+    template <Transport T>
+    friend class call_order;
+    bool waits_ = false;
+    std::uint64_t deadline_ns_ = 0; // if it waits
+};
+
+template <Transport T>
+class call_order {
+public:
+    static constexpr std::size_t most_letters = 200;
+    static constexpr std::size_t most_calls = 4096;
+
+    // `members`: empty: all ranks. They must stay where they are.
+    call_order(session<T>& shared, std::span<const rank_t> members, std::uint16_t context) noexcept
+        : session_(shared), members_(members), context_(context) {}
+    call_order(const call_order&) = delete;
+    call_order& operator=(const call_order&) = delete;
+
+    // This rank makes a call. It takes its turn now, or later; an error: never. Once it has ended, leave().
+    status enter(named_call& c, std::uint64_t timeout_ns) {
+        if (const status why = session_.poison(context_)) return poisoned(why);
+        if (const status bad = check(c)) return session_.break_communicator(context_, bad), bad;
+        calls_.push_back(&c);
+        if (is_first()) {
+            tell(c.name());
+            c.take_turn();
+            return {};
+        }
+        c.deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns);
+        c.waits_ = true;
+        ++waiting_;
+        advance();
+        return {};
+    }
+    // It has ended, or is given up: then the communicator ends, as its place in the order stays empty.
+    void leave(named_call& c) noexcept {
+        stop_waiting(c);
+        std::erase(calls_, &c);
+    }
+    void give_up(named_call& c, errc code) {
+        const status why{.code = code, .context = context_};
+        session_.break_communicator(context_, why);
+        end(c, why);
+    }
+    void set_timeout_ns(named_call& c, std::uint64_t ns) noexcept {
+        c.deadline_ns_ = deadline_after(session_.now_ns(), ns);
+    }
+
+    // Starts what may start, and ends what cannot any more.
+    void advance() noexcept {
+        if (waiting_ == 0 && due_.empty() && is_first()) return;
+        if (session_.forked()) return end_all({.code = errc::forked_child});
+        bool has_memory = false;
+        ignore_exceptions([&] { start_due(), has_memory = true; });
+        if (!has_memory) session_.break_communicator(context_, {.code = errc::no_resources, .context = context_});
+        if (waiting_ != 0) end_some();
+    }
+    // When advance() must be called at the latest.
+    std::uint64_t attend_ns(const named_call& c) const noexcept { return c.deadline_ns_; }
+    // For what a call that waited in vain has waited; empty: for the first member.
+    const std::string& held_up_by() const noexcept { return held_up_by_; }
+
+private:
+    // Of the control messages that name a call. No agreement of a communicator has this number.
+    static constexpr std::uint32_t mark = 0x6e61'6d65;
+
+    rank_t first() const noexcept { return members_.empty() ? 0 : members_[0]; }
+    bool is_first() const noexcept { return first() == session_.rank(); }
+
+    status check(const named_call& c) {
+        if (c.name().empty()) return invalid_argument("named: the name is empty");
+        if (c.name().size() > most_letters) return invalid_argument("named: the name has more than 200 letters");
+        for (std::size_t i = 0; i < calls_.size(); ++i)
+            if (calls_[i]->name() == c.name() && !calls_[i]->has_ended())
+                return invalid_argument("named: an operation of this name is in flight on this communicator");
+        if (calls_.size() >= most_calls || untold_ >= most_calls) {
+            status s = invalid_argument("named: more than 4096 operations with names are in flight");
+            s.code = errc::no_resources;
+            return s;
+        }
+        return {};
+    }
+    void tell(std::string_view name) {
+        const std::span<const std::byte> bytes = std::as_bytes(std::span(name.data(), name.size()));
+        envelope tag;
+        tag.context = context_;
+        tag.operation = mark;
+        const rank_t count = members_.empty() ? session_.size() : static_cast<rank_t>(members_.size());
+        bool all = true;
+        for (rank_t i = 0; i != count; ++i) {
+            const rank_t to = members_.empty() ? i : members_[i];
+            if (to == session_.rank() || session_.is_lost(to)) continue;
+            session_.send_control(to, tag, bytes);
+            all = all && session_.has_told(to);
+        }
+        untold_ = all ? 0 : untold_ + 1;
+    }
+    void start_due() {
+        leader_is_gone_ = read();
+        while (named_call* next = find_due()) {
+            due_.pop_front();
+            stop_waiting(*next);
+            next->take_turn();
+        }
+        // The next name may be behind messages of calls that wait here.
+        if (waiting_ != 0 && due_.empty()) session_.make_way(true);
+    }
+    void end_some() noexcept {
+        if (const status why = session_.poison(context_)) return end_all(why);
+        if (leader_is_gone_ && due_.empty())
+            return end_all(
+                {.code = errc::peer_aborted, .cause = errc::cancelled, .peer = first(), .context = context_});
+        const std::uint64_t now = session_.now_ns();
+        for (std::size_t i = 0; i != calls_.size(); ++i) {
+            if (!calls_[i]->waits_ || calls_[i]->deadline_ns_ > now) continue;
+            session_.break_communicator(context_, why_late(*calls_[i]));
+            return end_all(session_.poison(context_));
+        }
+    }
+    // Reads what the first member has started. True: it starts nothing more.
+    bool read() {
+        bool is_over = false, is_dead = false;
+        session_.with_lock([&] {
+            std::vector<control_message>& inbox = session_.inbox();
+            for (std::size_t i = 0; i < inbox.size() && due_.size() <= most_calls;) {
+                if (inbox[i].tag.context != context_ || inbox[i].tag.operation != mark) {
+                    ++i;
+                    continue;
+                }
+                const std::vector<std::byte>& bytes = inbox[i].bytes;
+                if (inbox[i].peer == first())
+                    due_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                session_.recycle(std::move(inbox[i].bytes));
+                inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
+            }
+            is_over = session_.contexts().has_ended(context_, first());
+        });
+        is_dead = session_.is_lost(first());
+        if (due_.size() > most_calls)
+            session_.break_communicator(context_, {.code = errc::no_resources, .context = context_});
+        else if (is_dead && waiting_ != 0 && due_.empty() && !session_.poison())
+            session_.give_up({.code = errc::peer_dead, .peer = first()});
+        return is_over;
+    }
+    named_call* find_due() noexcept {
+        if (due_.empty() || waiting_ == 0) return nullptr;
+        const auto at = std::find_if(calls_.begin(), calls_.end(),
+                                     [&](const named_call* c) { return c->waits_ && c->name() == due_.front(); });
+        return at == calls_.end() ? nullptr : *at;
+    }
+    status why_late(const named_call& c) noexcept {
+        status why{.code = errc::deadline, .context = context_};
+        if (std::find(due_.begin(), due_.end(), c.name()) == due_.end()) {
+            why.peer = first();
+            why.argument = "named: the first rank has not started an operation of this name";
+        } else {
+            why.peer = session_.rank();
+            why.argument = "named: this rank has not started what the first rank started before it";
+            ignore_exceptions([&] { held_up_by_ = due_.front(); });
+        }
+        return why;
+    }
+    void stop_waiting(named_call& c) noexcept {
+        if (std::exchange(c.waits_, false)) --waiting_;
+    }
+    void end(named_call& c, const status& why) noexcept {
+        stop_waiting(c);
+        c.fail(why); // which leaves
+    }
+    void end_all(const status& why) noexcept {
+        for (std::size_t i = 0; i < calls_.size();) calls_[i]->waits_ ? (end(*calls_[i], why), i = 0) : ++i;
+    }
+
+    session<T>& session_;
+    std::span<const rank_t> members_;
+    std::uint16_t context_;
+    std::vector<named_call*> calls_; // that have not ended
+    std::size_t waiting_ = 0;        // of them, for their turn
+    std::deque<std::string> due_;    // what the first member has started, and this rank has not
+    std::size_t untold_ = 0;         // names in a row that have not left this process
+    bool leader_is_gone_ = false;    // it has ended its calls
+    std::string held_up_by_;
+};
+
+} // namespace bough::detail
+
+#endif
