@@ -49,6 +49,8 @@ public:
     rank_t size() const noexcept { return core_->size(); }
     // The transport's number of a rank of this communicator.
     rank_t world_rank(rank_t r) const noexcept { return core_->members().empty() ? r : core_->members()[r]; }
+    // Counts the groups that this one has come from: 1 at first, and one more with each shrink and grow.
+    std::uint32_t epoch() const noexcept { return core_->epoch(); }
     const std::shared_ptr<session<T>>& shared_session() const noexcept { return core_->shared_session(); }
     std::uint16_t context() const noexcept { return core_->context(); }
     T& transport() noexcept { return core_->shared_session()->transport(); }

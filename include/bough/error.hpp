@@ -130,6 +130,8 @@ std::string details_of(const S& s) {
         if (s.cause != errc::ok) text += std::string(": ") + describe(s.cause);
         return text;
     }
+    if (is_deadline(s) && s.missing != 0 && s.peer == no_rank) // of a growth (bough/grow.hpp)
+        add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks have come");
     if (s.argument != nullptr) add(s.argument);
     if (s.mismatch == mismatch::version) {
         add(builds_text(s));

@@ -150,13 +150,15 @@ struct agreed_group {
     std::vector<unsigned char> failed;
 };
 
+// `later_ns`: how much later than within the timeout other members may begin.
 template <class X>
 status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::uint16_t context, std::uint64_t word,
-                       agreed_group& reached) {
+                       agreed_group& reached, std::uint64_t later_ns = 0) {
     session<X>& shared = *comm.shared_session();
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
-    agreement<X> made(shared, members, context, shared.next_agreement(context), word, comm.options().timeout_ns);
+    agreement<X> made(shared, members, context, shared.next_agreement(context), word,
+                      deadline_after(later_ns, comm.options().timeout_ns));
     if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns(), comm.core()->hook()))
         return {.code = errc::forked_child};
     reached = {made.word(), made.failed()};

@@ -47,6 +47,16 @@ TEST_CASE("membership: a message is of this epoch, of the past or of the future"
     CHECK_FALSE(members.is_of_past(of_epoch(first + 1)));
 }
 
+TEST_CASE("membership: a transport that takes the place of another one begins in a later epoch") {
+    membership members(0, 2);
+    CHECK((members.epoch() == 1 && members.first_epoch() == 1));
+    members.start_at(7);
+    CHECK((members.epoch() == 7 && members.first_epoch() == 7));
+    CHECK(members.is_of_past(of_epoch(6)));
+    members.begin_epoch();
+    CHECK((members.epoch() == 8 && members.first_epoch() == 7));
+}
+
 TEST_CASE("membership: in a new epoch communicators count anew") {
     membership members(0, 2);
     envelope call;

@@ -118,6 +118,7 @@ public:
     // Has it a number that can be used again?
     bool has_own_number() const noexcept { return context_ != 0 && !members_.empty(); }
     std::uint32_t& callers() noexcept { return counts_.callers; } // caller.hpp
+    std::uint32_t epoch() const noexcept { return epoch_; }
     // True: a later epoch has begun without this communicator (bough/group.hpp, shrink).
     bool is_stale() const { return epoch_ != session_->epoch(); }
     static status stale() noexcept { return {.code = errc::group_poisoned}; }
@@ -345,7 +346,7 @@ private:
     bool find_late_places(std::uint64_t bytes, late_places*& found) requires SharesMemory<T> {
         T& transport = session_->transport();
         const auto at = late_places::where(context_, transport.size(), transport.common_bytes());
-        if (at.most_bytes == 0 || epoch_ != 1 || bytes > at.most_bytes) return true;
+        if (at.most_bytes == 0 || epoch_ != session_->first_epoch() || bytes > at.most_bytes) return true;
         if (late_ == nullptr) {
             const auto part = transport.common(members_.empty() ? 0 : members_[0], at.offset, at.bytes);
             if (part.empty()) return false;

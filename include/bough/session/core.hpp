@@ -59,10 +59,10 @@ public:
     rank_t size() const noexcept { return transport_.size(); }
     T& transport() noexcept { return transport_; }
     const T& transport() const noexcept { return transport_; }
-    std::uint32_t epoch() const noexcept { return members_.epoch(); }
+    detail::membership& members() noexcept { return members_; }
+    const detail::membership& members() const noexcept { return members_; }
     const status& poison() const noexcept { return failure_.poison(); }
     const status& poison(std::uint16_t context) const noexcept { return failure_.poison(context); }
-    bool is_lost(rank_t r) const noexcept { return members_.is_lost(r); }
     std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
     const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
     std::size_t outstanding() const noexcept { return flight_.size(); }
@@ -167,7 +167,7 @@ private:
 
     void handle(const event& e) {
         switch (e.what) {
-        case event::kind::arrived: !is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
+        case event::kind::arrived: !members_.is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
         case event::kind::piece: piece(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost: failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code); break;

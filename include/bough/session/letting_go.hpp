@@ -81,7 +81,7 @@ private:
         disputed.forget(context);
         watch.forget(context);
         messages.forget_inbox(context);
-        if (is_first && members.epoch() == 1) late.forget(context);
+        if (is_first && members.epoch() == members.first_epoch()) late.forget(context);
     }
 };
 

@@ -34,6 +34,10 @@ public:
     }
 
     std::uint32_t epoch() const noexcept { return epoch_; }
+    std::uint32_t first_epoch() const noexcept { return first_epoch_; } // of this transport
+    // For a transport that takes the place of another one. Pre: nothing has been sent, and nothing
+    // has come.
+    void start_at(std::uint32_t epoch) noexcept { epoch_ = first_epoch_ = epoch; }
     bool is_of_epoch(const envelope& tag) const noexcept { return tag.epoch == epoch_; }
     bool is_of_past(const envelope& tag) const noexcept { return contexts::before(tag.epoch, epoch_); }
     bool is_of_future(const envelope& tag) const noexcept { return contexts::before(epoch_, tag.epoch); }
@@ -48,7 +52,7 @@ public:
 
 private:
     rank_t rank_;
-    std::uint32_t epoch_ = 1;
+    std::uint32_t epoch_ = 1, first_epoch_ = 1;
     bool any_lost_ = false;
     detail::plain_list<errc> why_lost_; // by rank
     bough::contexts communicators_;

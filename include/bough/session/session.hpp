@@ -75,7 +75,15 @@ public:
         return with_lock([&] { return core_.transport().now_ns(); });
     }
     std::uint32_t epoch() const {
-        return with_lock([&] { return core_.epoch(); });
+        return with_lock([&] { return core_.members().epoch(); });
+    }
+    // The epoch in which this transport began: 1, or that of the growth that made it (bough/grow.hpp).
+    std::uint32_t first_epoch() const {
+        return with_lock([&] { return core_.members().first_epoch(); });
+    }
+    // Pre: the session has no communicator yet.
+    void start_at(std::uint32_t epoch) {
+        with_lock([&] { core_.members().start_at(epoch); });
     }
     // What broke the group, if anything did.
     status poison() const {
@@ -88,7 +96,7 @@ public:
         return with_lock([&] { return core_.poison(context); });
     }
     bool is_lost(rank_t r) const {
-        return with_lock([&] { return core_.is_lost(r); });
+        return with_lock([&] { return core_.members().is_lost(r); });
     }
     // Messages of an earlier epoch, or of a suspect, that came and were dropped.
     std::uint64_t stale_messages() const {

@@ -13,6 +13,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/launch/detail/exchange_server.hpp>
+#include <bough/launch/detail/reach.hpp>
 #include <bough/launch/detail/wire.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
@@ -27,8 +28,6 @@
 #include <fcntl.h>
 #include <memory>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <span>
 #include <string>
@@ -113,64 +112,19 @@ private:
         : server_(size), listener_(std::move(listener)), heard_(std::move(heard)), rung_(std::move(rung)),
           came_(size, false) {}
 
-    // Calls f(address) for the addresses of a name until it says true.
-    template <class F>
-    static bool any_address(const char* name, std::uint16_t port, int flags, F&& f) {
-        addrinfo hints{}, *found = nullptr;
-        hints.ai_socktype = SOCK_STREAM;
-        hints.ai_flags = flags;
-        if (::getaddrinfo(name, std::to_string(port).c_str(), &hints, &found) != 0) return false;
-        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
-        for (const addrinfo* at = found; at != nullptr; at = at->ai_next)
-            if (f(*at)) return true;
-        return false;
-    }
-    static unique_fd open_socket(const addrinfo& at) noexcept {
-        return above_standard(unique_fd(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)));
-    }
     static status listen(const std::string& address, std::uint16_t port, unique_fd& listener) {
-        int why = 0;
-        const auto bind = [&](const addrinfo& at) {
-            unique_fd made = open_socket(at);
-            const int yes = 1;
-            (void)::setsockopt(made.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-            if (!made || ::bind(made.get(), at.ai_addr, at.ai_addrlen) != 0 || ::listen(made.get(), 1024) != 0) {
-                if (why != EADDRINUSE) why = errno;
-                return false;
-            }
-            listener = std::move(made);
-            return true;
-        };
-        if (any_address(address.c_str(), port, 0, bind)) return {};
-        if (why == 0) return invalid_argument("MASTER_ADDR: no address has this name");
-        if (why != EADDRINUSE && any_address(nullptr, port, AI_PASSIVE, bind)) return {};
+        const int why = listen_at(address.c_str(), port, 0, listener);
+        if (why == 0) return {};
+        if (why == -1) return invalid_argument("MASTER_ADDR: no address has this name");
+        if (why != EADDRINUSE && listen_at(nullptr, port, AI_PASSIVE, listener) == 0) return {};
         if (why == EADDRINUSE)
             return invalid_argument("MASTER_PORT: another program listens there, perhaps the launcher itself: "
                                     "give the program a port of its own");
         return why == EACCES ? invalid_argument("MASTER_PORT: this user may not listen there")
                              : status{.code = errc::no_resources};
     }
-    static bool reach(const std::string& address, std::uint16_t port, unique_fd& mine, std::uint64_t last) {
-        return any_address(address.c_str(), port, 0, [&](const addrinfo& at) {
-            unique_fd made = open_socket(at);
-            if (!made) return false;
-            if (::connect(made.get(), at.ai_addr, at.ai_addrlen) != 0) {
-                if (errno != EINPROGRESS) return false;
-                pollfd wait{made.get(), POLLOUT, 0};
-                const std::uint64_t soon = deadline_after(steady_now_ns(), 2'000'000'000);
-                int error = 0;
-                socklen_t length = sizeof error;
-                if (::poll(&wait, 1, milliseconds_until(std::min(last, soon))) <= 0 ||
-                    ::getsockopt(made.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0 || error != 0)
-                    return false;
-            }
-            mine = std::move(made);
-            return true;
-        });
-    }
     static status enter(unique_fd& mine, rank_t rank, rank_t size, std::uint64_t last) {
-        const int yes = 1;
-        (void)::setsockopt(mine.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        send_at_once(mine.get());
         const environment_hello hello{.rank = rank, .size = size};
         environment_answer answer;
         errc code = write_all(mine.get(), std::as_bytes(std::span(&hello, 1)), last);
@@ -244,8 +198,7 @@ private:
             answer.says = verdict::other_size;
         else if (hello.rank == 0 || came_[hello.rank])
             answer.says = verdict::rank_is_taken;
-        const int yes = 1;
-        (void)::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        send_at_once(fd.get());
         if (::send(fd.get(), &answer, sizeof answer, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof answer)) return;
         if (answer.says == verdict::rank_is_taken) return;
         const rank_t rank = hello.rank < server_.size() ? hello.rank : server_.size() - 1;
