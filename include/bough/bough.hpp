@@ -116,6 +116,7 @@
 #include <bough/interchange/import_result.hpp>
 #include <bough/interchange/msccl.hpp>
 #include <bough/interchange/network.hpp>
+#include <bough/interchange/run_trace.hpp>
 #include <bough/measure/heterogeneous.hpp>
 #include <bough/measure/one_sided.hpp>
 #include <bough/measure/remote_writes.hpp>

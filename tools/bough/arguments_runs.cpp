@@ -67,6 +67,10 @@ void add_run(command_line& line) {
                      "receive=LIST, latency=T, jitter=T, bandwidth=N, window=PERIOD,DURATION,FACTOR, "
                      "work=asleep|busy|polled, seed=N")
         ->type_name("CLUSTER");
+    command
+        ->add_option("--trace", typed.trace,
+                     "Write what each rank did, beside what was predicted, for ui.perfetto.dev; not with --launch pmix")
+        ->type_name("FILE");
     add_format(command, typed.format, {"text", "json"});
 }
 
@@ -75,6 +79,7 @@ void add_launch(command_line& line) {
         "launch", "Start a program as the ranks of a job on this machine, and tell how they ended",
         "  bough launch -n 4 ./program --its --arguments\n"
         "  bough launch -n 8 --timeout 60 --prefix -- ./program\n"
+        "  bough launch -n 4 --trace run.json ./program\n"
         "The program finds its ranks by bough::this_job(). Exit status: 0 if that of every rank is; else that of\n"
         "the rank that failed first, 128 + its signal if it was killed, 124 if the time was up.",
         &launch);
@@ -83,6 +88,9 @@ void add_launch(command_line& line) {
     command->add_option("--grace", typed.grace, "Kill the others so many seconds after a rank has failed")
         ->type_name("S");
     command->add_flag("--prefix", typed.prefix, "Each line of a rank's output begins with its rank: [2] ...");
+    command
+        ->add_option("--trace", typed.trace, "Write what each rank did, beside what was predicted, for ui.perfetto.dev")
+        ->type_name("FILE");
     command->add_option("PROGRAM", "A program and its arguments")->type_name(""); // taken as a whole
     line.keep_program_in(typed.program, typed.ranks_as);
 }
@@ -111,6 +119,20 @@ void add_doctor(command_line& line) {
         ->required()
         ->type_name("");
     add_format(command, typed.format, {"text", "json"});
+}
+
+void add_trace(command_line& line) {
+    auto [command, typed] =
+        line.add("trace", "Merge the traces of the processes of a job into a file for ui.perfetto.dev",
+                 "  BOUGH_TRACE=traces mpirun -n 4 ./program; bough trace traces --out run.json\n"
+                 "  bough trace traces/node1.* traces/node2.* --out run.json\n"
+                 "Each rank has a row, each communicator a track, each call a slice with its messages, and below it\n"
+                 "what it should have taken. 'bough launch --trace' does this at the end of a job.",
+                 &trace);
+    command->add_option("FILE", typed.files, "What programs have written, or still write; or folders of it")
+        ->required()
+        ->type_name("");
+    command->add_option("--out", typed.out, "The file to write; standard output if not given")->type_name("FILE");
 }
 
 void add_simulate(command_line& line) {

@@ -47,7 +47,7 @@ command_line::command_line() {
     for (const auto add :
          {&add_tree,    &add_compare,  &add_schedule, &add_verify, &add_table,   &add_choose, &add_map,
           &add_measure, &add_simulate, &add_network,  &add_tune,   &add_predict, &add_run,    &add_launch,
-          &add_doctor,  &add_timeline, &add_nic,      &add_export, &add_import,  &add_demo})
+          &add_doctor,  &add_trace,    &add_timeline, &add_nic,    &add_export,  &add_import, &add_demo})
         add(*this);
     add_completion();
     add_help();
@@ -150,7 +150,8 @@ int command_line::take_program(int argc, char** argv) {
             program_->assign(argv + at + 1, argv + argc);
             return at;
         }
-        at += option == "-n" || option == "--ranks" || option == "--timeout" || option == "--grace"; // its value
+        at += option == "-n" || option == "--ranks" || option == "--timeout" || option == "--grace" ||
+              option == "--trace"; // its value
     }
     if (at < argc) program_->assign(argv + at, argv + argc);
     return std::min(at, argc);

@@ -92,6 +92,7 @@ void add_predict(command_line&);
 void add_run(command_line&);
 void add_launch(command_line&);
 void add_doctor(command_line&);
+void add_trace(command_line&);
 void add_timeline(command_line&);
 void add_nic(command_line&);
 void add_export(command_line&);

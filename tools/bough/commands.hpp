@@ -179,6 +179,7 @@ struct run_arguments : transport_arguments {
     std::string type = "f64";
     std::string iterations; // empty: a thousand, or fewer where they would take long
     std::string emulate;    // a cluster that the ranks are made to be
+    std::string trace;      // a file; empty: none
     std::string format = "text";
 };
 int run(const run_arguments&);
@@ -189,6 +190,7 @@ struct launch_arguments {
     std::string timeout;              // seconds; empty: none
     std::string grace;
     bool prefix = false;
+    std::string trace;                // a file; empty: none
     std::vector<std::string> program; // and its arguments
 };
 int launch(const launch_arguments&);
@@ -198,6 +200,12 @@ struct doctor_arguments {
     std::string format = "text";
 };
 int doctor(const doctor_arguments&);
+
+struct trace_arguments {
+    std::vector<std::string> files; // or folders
+    std::string out;                // empty: standard output
+};
+int trace(const trace_arguments&);
 
 // What a simulated run is made of.
 struct timed_arguments {

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "json.hpp"
 #include "parse.hpp"
+#include "traces.hpp"
 #include <bough/report.hpp>
 
 #include <cstddef>
@@ -32,6 +33,8 @@ const char* name_of(bough::diagnosis::cause what) {
     return "none";
 }
 
+} // namespace
+
 std::string bytes_in(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) throw usage_error("FILE", "'" + path + "' cannot be opened");
@@ -43,8 +46,6 @@ std::string bytes_in(const std::string& path) {
     }
     return bytes;
 }
-
-} // namespace
 
 int doctor(const doctor_arguments& typed) {
     bough::merged_reports all;

@@ -2,6 +2,7 @@
 // bough launch: starts a program as the ranks of a job, and tells how they ended.
 #include "commands.hpp"
 #include "parse.hpp"
+#include "traces.hpp"
 
 #ifdef __linux__
 #include <bough/launch.hpp>
@@ -32,11 +33,13 @@ int launch(const launch_arguments& typed) {
     const bough::launch_options options{.timeout_ns = parse_seconds("--timeout", typed.timeout),
                                         .grace_ns = parse_seconds("--grace", typed.grace),
                                         .prefix_output = typed.prefix};
+    traced_job traced(typed.trace);
     std::error_code ec;
     const bough::launch_report report = bough::launch(ranks, typed.program, options, ec);
     if (ec == bough::errc::invalid_argument)
         throw usage_error("PROGRAM", "'" + typed.program.front() + "' cannot be run");
     if (ec) throw std::system_error(ec, "ranks cannot be started");
+    traced.finish();
     if (report.ok()) return 0;
     std::cerr << "bough: " << describe(report) << '\n';
     if (report.timed_out) return 124; // as of timeout(1)

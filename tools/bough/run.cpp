@@ -7,6 +7,7 @@
 #include "json.hpp"
 #include "parse.hpp"
 #include "party.hpp"
+#include "traces.hpp"
 #include <bough/select/choose.hpp>
 
 #include <algorithm>
@@ -229,15 +230,21 @@ int run(const run_arguments& typed) {
         throw usage_error("--launch", "pmix goes with shared_memory, tcp, composite, fabric and verbs");
     if (!typed.emulate.empty() && !threads) throw usage_error("--emulate", "goes with in_process");
     const bool is_started = by_mpi || typed.launch == "pmix"; // by another launcher
+    if (!typed.trace.empty() && is_started)
+        throw usage_error("--trace", "another launcher has started the ranks: set BOUGH_TRACE, and use 'bough trace'");
     bough::rank_t ranks = 0;
     if (!typed.ranks.empty() || !is_started) {
         if (typed.ranks.empty()) throw usage_error("--ranks is required");
         ranks = static_cast<bough::rank_t>(parse_number("--ranks", typed.ranks, 1, most_ranks));
     }
     if (!typed.nodes.empty() && ranks != 0) parse_number("--nodes", typed.nodes, 1, ranks);
-    if (threads) return run_ranks(typed, ranks, nullptr);
-    return run_as_ranks(typed, ranks, typed.launch == "pmix" ? started_by::pmix : started_by::this_program,
-                        [&](party& mine) { return run_ranks(typed, mine.size(), &mine); });
+    traced_job traced(typed.trace);
+    const int result =
+        threads ? run_ranks(typed, ranks, nullptr)
+                : run_as_ranks(typed, ranks, typed.launch == "pmix" ? started_by::pmix : started_by::this_program,
+                               [&](party& mine) { return run_ranks(typed, mine.size(), &mine); });
+    traced.finish();
+    return result;
 }
 
 } // namespace cli

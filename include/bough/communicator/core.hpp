@@ -9,6 +9,7 @@
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
 #include <bough/communicator/spare_bytes.hpp>
+#include <bough/communicator/trace_plan.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
@@ -256,6 +257,7 @@ public:
     void name_plan(bound_plan& bound) {
         const label text = bound.text();
         session_->with_lock([&] { reporter.recorded.name_plan(bound.work.bound().plan_id, text.c_str()); });
+        if (reporter.recorded.trace() != nullptr) detail::trace_plan(*this, bound, text.c_str());
         bound.is_named = true;
     }
     bough::counters counters() const {

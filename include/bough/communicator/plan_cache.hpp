@@ -11,8 +11,11 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/label.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/slice.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/schedule/schedule.hpp>
 #include <bough/session/operation.hpp>
 
 #include <cstddef>
@@ -31,8 +34,10 @@ struct bound_plan {
     prepared work;
     session_operation blocking;     // of the blocking call that uses the plan, kept for the next one
     virtual label text() const = 0; // of its algorithm
-    bool is_named = false;          // the recorder of its communicator knows what it is called
-    bool is_waiting = false;        // that call is under way: nobody else may use the plan, or destroy it
+    virtual schedule steps_of(rank_t) const = 0;
+    virtual block_t blocks() const = 0;
+    bool is_named = false;   // the recorder of its communicator knows what it is called
+    bool is_waiting = false; // that call is under way: nobody else may use the plan, or destroy it
 };
 
 template <class P>
@@ -45,6 +50,12 @@ struct bound_plan_of final : bound_plan {
         else
             return bough::label_of(plan);
     }
+    schedule steps_of(rank_t rank) const override {
+        schedule made;
+        plan.emit(rank, made);
+        return made;
+    }
+    block_t blocks() const override { return plan.blocks(); }
     P plan;
 };
 

@@ -48,6 +48,7 @@ inline constexpr std::uint8_t launcher = 1;
 inline constexpr std::uint8_t environment = 1;
 // Of files.
 inline constexpr std::uint32_t recording = 1;
+inline constexpr std::uint32_t trace = 1;
 inline constexpr std::uint8_t nic_program = 2;
 
 } // namespace formats

@@ -22,6 +22,7 @@
 namespace bough::inline BOUGH_ABI {
 
 class rank_report;
+class trace_place;
 
 // Who gets a report: a function, or what report_to_file(), report_to() and merge_reports_in()
 // (bough/report.hpp) make. It is called by the thread whose call has failed or waits, with no lock
@@ -92,6 +93,9 @@ struct report_options {
     int on_signal = 0;
     report_sink signalled{};
     operation_hook hook{};
+    // Where every call and every message is written: trace_file() (bough/report/trace_file.hpp). Null: what
+    // the environment variable BOUGH_TRACE says, or nowhere. A trace costs what a hook costs, and a write.
+    std::shared_ptr<trace_place> trace{};
 };
 
 } // namespace bough

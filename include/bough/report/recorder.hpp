@@ -12,6 +12,7 @@
 #include <bough/core/status.hpp>
 #include <bough/report/call_record.hpp>
 #include <bough/report/options.hpp>
+#include <bough/report/trace.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -24,19 +25,12 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Whose calls are recorded.
-struct recorded_communicator {
-    rank_t rank = 0, size = 0; // of the transport
-    std::uint32_t epoch = 0;
-    std::uint16_t context = 0;
-    std::span<const rank_t> members{}; // empty: all
-};
-
 template <int>
 class basic_recorder {
 public:
     basic_recorder(const recorded_communicator& of, const report_options& options)
-        : file_(options.file), hook_(options.hook) {
+        : file_(options.file), hook_(options.hook), trace_(tracer::make(of, options)) {
+        if (trace_) hook_ = {&tracer::see, trace_.get()};
         recording_header head;
         head.header_bytes = sizeof head;
         head.of.job = options.job;
@@ -123,6 +117,9 @@ public:
         hook_.function(hook_.context, e);
     }
 
+    // The trace of its communicator; null: there is none.
+    communicator_trace* trace() const noexcept { return trace_ ? trace_->its.get() : nullptr; }
+
     // --- now and then ---
 
     recording_header& head() noexcept { return *head_; }
@@ -157,7 +154,8 @@ private:
     std::byte* memory_ = nullptr;
     std::size_t bytes_ = 0;
     std::shared_ptr<recording_place> file_;
-    operation_hook hook_;
+    operation_hook hook_; // a trace hears it first
+    std::unique_ptr<tracer> trace_;
     bool is_parents_ = false;
 };
 using recorder = basic_recorder<0>;

@@ -5,6 +5,7 @@
 //   any_cost_model costs = model::lrc{...};      costs = my_model{...};
 //   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
+//   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
 //   any_cost_model{}                             no model
 //
 // The bound: no plan ends before its busiest rank has done its part. An empty value prices nothing;
@@ -195,6 +196,13 @@ struct cost_bound {
     std::uint64_t steps = 0;
 };
 
+// What a model says of one message, and of a combine and a copy of as many bytes by the receiver.
+struct message_costs {
+    double start_ns = 0, send_ns = 0, latency_ns = 0, receive_ns = 0, combine_ns = 0, copy_ns = 0;
+    bool has_ports = false, lands_early = false; // of a PortedCostModel
+    double port_ns = 0, duplex_port_ns = 0;
+};
+
 class any_cost_model {
 public:
     static constexpr std::size_t capacity = 192; // bytes
@@ -230,11 +238,16 @@ public:
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }
+    // `size` ranks share the cores of `what`.
+    message_costs costs_of(rank_t from, rank_t to, std::uint64_t bytes, const problem& what, rank_t size) const {
+        return functions_->costs_of(model_.data(), from, to, bytes, what, size);
+    }
 
 private:
     struct functions {
         double (*price_ns)(const std::byte*, const plan_ref&, const problem&, rank_t);
         cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
+        message_costs (*costs_of)(const std::byte*, rank_t, rank_t, std::uint64_t, const problem&, rank_t);
         bool homogeneous;
     };
     template <class M>
@@ -247,7 +260,10 @@ private:
     template <class M>
     static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what);
     template <class M>
-    static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, is_homogeneous_v<M>};
+    static message_costs message_of(const std::byte* model, rank_t from, rank_t to, std::uint64_t bytes,
+                                    const problem& what, rank_t size);
+    template <class M>
+    static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, &message_of<M>, is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
     const functions* functions_ = nullptr;
@@ -260,6 +276,25 @@ double any_cost_model::walk_ns(const std::byte* model, const plan_ref& plan, con
     const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
     if (walked.deadlock()) return std::numeric_limits<double>::infinity();
     return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
+}
+
+template <class M>
+message_costs any_cost_model::message_of(const std::byte* model, rank_t from, rank_t to, std::uint64_t bytes,
+                                         const problem& what, rank_t size) {
+    const auto seen = detail::share_cores(model_at<M>(model), what, size);
+    message_costs made{.start_ns = seen.start_ns(),
+                       .send_ns = seen.send_ns(from, to, bytes),
+                       .latency_ns = seen.latency_ns(from, to, bytes),
+                       .receive_ns = seen.receive_ns(from, to, bytes),
+                       .combine_ns = seen.combine_ns(to, bytes),
+                       .copy_ns = seen.copy_ns(to, bytes)};
+    if constexpr (PortedCostModel<M>) {
+        made.has_ports = true;
+        made.lands_early = seen.lands_early();
+        made.port_ns = seen.port_ns(from, to, bytes, false);
+        made.duplex_port_ns = seen.port_ns(from, to, bytes, true);
+    }
+    return made;
 }
 
 // From below, by what four ranks do.

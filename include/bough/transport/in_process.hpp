@@ -30,6 +30,7 @@
 #include <bough/os/bell.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
+#include <bough/report/trace_file.hpp> // BOUGH_TRACE
 #include <bough/transport/in_process/ring.hpp>
 #include <bough/transport/slots.hpp>
 

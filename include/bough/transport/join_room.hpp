@@ -43,6 +43,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/report/trace_file.hpp> // BOUGH_TRACE
 #include <bough/transport/join_room/verdict.hpp>
 
 #include <algorithm>

@@ -36,6 +36,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/report/trace_file.hpp> // BOUGH_TRACE
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/mpi/endpoint.hpp>
 #include <bough/transport/mpi/options.hpp>
