@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include <bough/session/early_list.hpp>
 
 #include <cstddef>
@@ -88,4 +89,14 @@ TEST_CASE("early list: as many as before allocate nothing", "[session]") {
     }
     CHECK(after_first < 40);
     CHECK(list.allocations() == after_first);
+}
+
+TEST_CASE("early list: it counts each of its allocations", "[session]") {
+    early_list list(300);
+    const std::size_t before = bough_test::allocations;
+    for (std::uint32_t i = 0; i != 2'000; ++i) {
+        list.append(message(i % 300, i / 3, i), i % 2 == 0);
+        REQUIRE(list.allocations() == bough_test::allocations - before);
+    }
+    CHECK(list.allocations() != 0);
 }

@@ -126,8 +126,10 @@ private:
         return std::uint64_t{call.epoch} << 48 ^ std::uint64_t{call.context} << 32 ^ call.operation;
     }
     void more(std::size_t count) {
-        ++allocations_;
+        const std::size_t had = blocks_.capacity();
         blocks_.reserve(blocks_.size() + 1);
+        allocations_ += blocks_.capacity() != had;
+        ++allocations_;
         blocks_.push_back(std::make_unique<early_message[]>(count));
         for (std::size_t i = count; i-- != 0;) {
             blocks_.back()[i].after = free_;
