@@ -15,9 +15,9 @@ namespace {
 // An input that may have so many chunks, and what it reads.
 struct reader {
     explicit reader(std::uint64_t chunks) : budget{.most = chunks * tcp_chunk::capacity} {}
-    void read(bool header_only = false) {
+    void read(std::size_t most = 0) {
         now = {};
-        input.read(stream, header_only, now);
+        input.read(stream, most, now);
     }
     std::string first_of_header() {
         const frame_header* const header = input.header();
@@ -55,7 +55,7 @@ TEST_CASE("tcp_input: frames in a chunk") {
 TEST_CASE("tcp_input: up to the end of a header, if a payload should stay on the socket") {
     reader r(1);
     r.stream.add(std::string(frame_header_bytes, 'a') + "payload");
-    r.read(true);
+    r.read(frame_header_bytes);
     CHECK((r.input.size() == frame_header_bytes && r.stream.coming() == 7));
     CHECK(r.now.may_read);
 }

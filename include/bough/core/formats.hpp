@@ -36,7 +36,7 @@ namespace formats {
 inline constexpr std::uint8_t joining = 2;
 inline constexpr std::uint8_t session = 6;
 inline constexpr std::uint8_t plans = 1;
-inline constexpr std::uint8_t tcp = 4;
+inline constexpr std::uint8_t tcp = 5;
 inline constexpr std::uint8_t shared_memory = 5;
 inline constexpr std::uint8_t mpi = 1;
 inline constexpr std::uint8_t rdma = 4;

@@ -199,11 +199,13 @@ private:
             if (t.from == &from && t.ticket == ticket && !t.over) return &t;
         return nullptr; // it was cancelled, or has read the bytes itself
     }
-    // Uses the pieces of one sender, up to one that is handed over. True: something has come.
+    // Uses the pieces of one sender, up to one that is handed over, and not more than lie there at a time:
+    // a sender that goes on copying must not keep this rank from everything else. True: something has come.
     bool use_pieces(shared_link& l, std::span<event> events, std::size_t& found, const shared_links& links) noexcept {
         if (std::find(lent_.begin(), lent_.end(), &l) != lent_.end()) return true;
         bool moved = false;
-        for (shared_receiver::piece p; l.in.next_piece(p); moved = true) {
+        std::uint32_t left = stage_pieces;
+        for (shared_receiver::piece p; left != 0 && l.in.next_piece(p); moved = true, --left) {
             take* t = taker(l, p.ticket);
             if (t != nullptr) {
                 const std::uint64_t known =

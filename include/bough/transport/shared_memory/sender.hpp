@@ -155,11 +155,12 @@ public:
     // Takes note that there is no receiver any more.
     void desert() noexcept { deserted_ = true; }
 
-    // Copies out pieces of messages that the receiver wants in pieces. True: something has changed
-    // for the receiver.
+    // Copies out pieces of messages that the receiver wants in pieces, no more than there is room for at a
+    // time. True: something has changed for the receiver.
     bool stage() noexcept {
         bool moved = false;
-        for (std::uint64_t open = open_; open != 0 && can_stage();) {
+        std::uint32_t left = stage_pieces;
+        for (std::uint64_t open = open_; open != 0 && left != 0 && can_stage();) {
             if (state_of(open) != lent::wanted || !unstaged(open)) {
                 open &= open - 1;
                 continue;
@@ -174,6 +175,7 @@ public:
             line.bytes = bytes;
             line.sequence.store(++pieces_, std::memory_order_release);
             moved = true;
+            --left;
         }
         return moved;
     }

@@ -6,6 +6,12 @@
 //   payload  `length` bytes of a message
 //   tail     padding; after a long message also a verdict: the last byte says whether the message is whole
 //
+// The payload of a long message travels in parts of 256 KiB. Between two parts lies a gap:
+//
+//   gap      16 bytes, little endian: length 4 | zero 12; then `length` bytes of frames without a long message
+//
+// So short messages overtake a long one: they are announced behind its header, and come before its end.
+//
 // Frames are multiples of 16 bytes, so payloads that land in an aligned buffer are aligned there.
 // The sequence counts the frames of one direction. So a frame that a bug loses, doubles or forges
 // is a protocol error, never a wrong message.
@@ -60,6 +66,8 @@ constexpr protocol tcp_way(std::uint64_t bytes) noexcept {
 }
 inline constexpr std::uint64_t most_frame_bytes = std::uint64_t{1} << 48; // most payload of any message
 inline constexpr std::size_t most_tail_bytes = 2 * frame_alignment - 1;
+inline constexpr std::uint64_t part_bytes = std::uint64_t{1} << 18;     // of the payload of a long message
+inline constexpr std::uint64_t most_gap_bytes = std::uint64_t{1} << 20; // of frames in a gap
 // The last byte of a long message's tail.
 inline constexpr std::byte whole_message{0x57}, void_message{0x58};
 
@@ -142,6 +150,27 @@ constexpr frame_fault decode_frame(const frame_header& bytes, std::uint32_t next
     if (h.sequence != next) return frame_fault::sequence;
     f = {h.tag, h.bytes, h.sequence, kind};
     return frame_fault::none;
+}
+
+// Is there a gap behind so many bytes of a payload of `bytes`?
+constexpr bool is_gap(std::uint64_t done, std::uint64_t bytes) noexcept {
+    return done % part_bytes == 0 && done != 0 && done < bytes;
+}
+// The first byte behind `done` at which a part of the payload ends.
+constexpr std::uint64_t part_end(std::uint64_t done, std::uint64_t bytes) noexcept {
+    return bytes - done <= part_bytes - done % part_bytes ? bytes : done + (part_bytes - done % part_bytes);
+}
+
+using gap_header = std::array<std::byte, frame_alignment>;
+
+constexpr gap_header encode_gap(std::uint32_t bytes) noexcept {
+    return std::bit_cast<gap_header>(std::array<std::uint32_t, 4>{wire_layout::little(bytes), 0, 0, 0});
+}
+// False: no gap has this header.
+constexpr bool decode_gap(const gap_header& header, std::uint64_t& bytes) noexcept {
+    const auto words = std::bit_cast<std::array<std::uint32_t, 4>>(header);
+    bytes = wire_layout::little(words[0]);
+    return (words[1] | words[2] | words[3]) == 0 && bytes <= most_gap_bytes && bytes % frame_alignment == 0;
 }
 
 } // namespace bough::detail

@@ -4,7 +4,8 @@
 //   tcp_input          bytes that have been read (input.hpp): short messages lie in a chunk, and are
 //                      announced with their payload there
 //   tcp_long_message   the message whose payload is still on the socket (long_message.hpp): it is
-//                      announced by its header, and read straight to where it shall go
+//                      announced by its header, and read straight to where it shall go. There may be
+//                      a second one: a short message for which there is no memory, in a gap of the first
 //   tcp_window         how many short messages the peer may have on the way, or lying here
 //                      (window.hpp). One beyond that is a protocol error, which is seen before
 //                      anything of the message is kept
@@ -32,7 +33,7 @@ public:
     // was told about that. Pre: window <= most.
     tcp_incoming(tcp_memory& memory, rank_t peer, std::uint64_t most, std::uint64_t window)
         : memory_(memory), peer_(peer), budget_{.most = most}, input_(memory, budget_),
-          message_(memory, budget_, input_), window_(window) {}
+          message_(memory, budget_, input_), overtaking_(memory, budget_, input_), window_(window) {}
     tcp_incoming(const tcp_incoming&) = delete;
     tcp_incoming& operator=(const tcp_incoming&) = delete;
 
@@ -41,9 +42,9 @@ public:
     // Why: ok, or protocol_error.
     errc fault() const noexcept { return fault_; }
     // A long message waits to be taken: reading the socket would not help.
-    bool blocked() const noexcept { return message_.is_announced(); }
+    bool blocked() const noexcept { return on_stream().is_announced(); }
     // The same, and poll() must still be called a few times, which may end the wait.
-    bool is_impatient() const noexcept { return message_.is_impatient(); }
+    bool is_impatient() const noexcept { return on_stream().is_impatient(); }
     // Credit that the peer has sent since the last call.
     std::uint64_t credit() noexcept { return std::exchange(credit_, 0); }
     // Of the short frames that have come.
@@ -64,22 +65,26 @@ public:
     }
 
     // Is this the arrival whose payload is still to be read?
-    bool is_stream(std::uint64_t handle) const noexcept { return message_.is_on_stream(handle); }
+    bool is_stream(std::uint64_t handle) const noexcept {
+        return message_.is_on_stream(handle) || overtaking_.is_on_stream(handle);
+    }
     // Pre: is_stream(handle); `into` has the right length.
     template <class Stream>
-    posted take(Stream& stream, std::span<std::byte> into, std::uint64_t id) {
-        if (!message_.take(stream, into, id)) return posted::pending;
-        return message_is_whole() ? posted::complete : posted::failed;
+    posted take(Stream& stream, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        tcp_long_message& m = message_.is_on_stream(handle) ? message_ : overtaking_;
+        if (!m.take(stream, into, id)) return posted::pending;
+        return is_whole(m) ? posted::complete : posted::failed;
     }
     // Pre: is_stream(handle).
-    void release() noexcept { message_.release(); }
+    void release(std::uint64_t handle) noexcept { (message_.is_on_stream(handle) ? message_ : overtaking_).release(); }
     // True: it was the id of a take under way, and `into` is not touched any more.
-    bool cancel(std::uint64_t id) noexcept { return message_.cancel(id); }
+    bool cancel(std::uint64_t id) noexcept { return message_.cancel(id) || overtaking_.cancel(id); }
 
     // Called when the connection is gone: nothing more will come. Arrivals in memory stay.
     void drop(due_events& ends) {
         drained_ = true;
-        if (!message_.empty()) finish(ends);
+        if (!overtaking_.empty()) finish(overtaking_, ends);
+        if (!message_.empty()) finish(message_, ends);
         input_.drop();
     }
 
@@ -89,10 +94,10 @@ private:
     // Goes on with the long message, or with the next frame. False: that is all for now.
     template <class Stream>
     bool step(Stream& stream, std::span<event> events, std::size_t& found, due_events& ends, tcp_reading& now) {
-        if (!message_.empty()) {
-            if (message_.is_announced() && !message_.give_up_waiting(stream)) return false;
-            if (!message_.empty() && !message_.read_on(stream, now)) return false;
-            if (!message_.empty()) finish(ends);
+        if (tcp_long_message& m = on_stream(); !m.empty() && m.gap_left() == 0) {
+            if (m.is_announced() && !m.give_up_waiting(stream)) return false;
+            if (!m.empty() && !m.read_on(stream, now)) return m.gap_left() != 0;
+            if (!m.empty()) finish(m, ends);
             return true;
         }
         if (found == events.size()) return false;
@@ -101,11 +106,15 @@ private:
         case parsed::nothing: return true;
         case parsed::more: break;
         }
+        if (input_.has_ended() && !message_.empty()) { // in a gap, of which the rest will not come
+            message_.overtaken_by(message_.gap_left());
+            return true;
+        }
         if (input_.has_ended()) return drained_ = true, false;
         if (!now.may_read) return false;
         // After a long message another one is likely. Only its header is read here, so that its
-        // payload need not be copied.
-        input_.read(stream, after_long_, now);
+        // payload need not be copied; and nothing that lies behind a gap.
+        input_.read(stream, message_.empty() ? after_long_ ? frame_header_bytes : 0 : message_.gap_left(), now);
         return true;
     }
 
@@ -116,13 +125,16 @@ private:
         frame f;
         if (decode_frame(*header, sequence_, f) != frame_fault::none) return broken();
         const std::size_t tail = frame_tail_bytes(f.kind, frame_payload_bytes(f));
-        const std::uint64_t all = frame_header_bytes + f.bytes + tail;
+        const std::uint64_t all = frame_bytes(f, tail);
         const bool is_short = f.kind == frame_kind::message;
+        const bool overtakes = !message_.empty(); // and so it is in a gap
+        if (overtakes && (f.kind == frame_kind::long_message || all > message_.gap_left())) return broken();
         if (is_short && input_.chunk() != nullptr && input_.size() < all && input_.make_room(all)) return parsed::more;
         if (is_short && !window_.add(short_frame_bytes(f.bytes))) return broken();
         ++sequence_;
         after_long_ = f.kind == frame_kind::long_message;
         input_.skip_header();
+        if (overtakes) message_.overtaken_by(all);
         if (f.kind == frame_kind::credit && f.bytes > most_frame_bytes - credit_) return broken();
         if (f.kind == frame_kind::credit) credit_ += f.bytes;
         if (f.kind == frame_kind::nothing || f.kind == frame_kind::credit) return parsed::nothing;
@@ -147,29 +159,35 @@ private:
         }
         a.at = tcp_arrival::place::stream;
         e.id = memory_.add(std::move(a));
-        message_.begin(e.id, f, tail);
+        (overtakes ? overtaking_ : message_).begin(e.id, f, tail);
         return parsed::arrival;
     }
+    static std::uint64_t frame_bytes(const frame& f, std::size_t tail) noexcept {
+        return frame_header_bytes + frame_payload_bytes(f) + tail;
+    }
+    // What comes next of those that are on the socket; empty: none is.
+    tcp_long_message& on_stream() noexcept { return overtaking_.empty() ? message_ : overtaking_; }
+    const tcp_long_message& on_stream() const noexcept { return overtaking_.empty() ? message_ : overtaking_; }
     parsed broken() noexcept {
         fault_ = errc::protocol_error;
         input_.end();
         return parsed::more;
     }
-    bool message_is_whole() noexcept {
-        const errc code = message_.outcome();
+    bool is_whole(const tcp_long_message& m) noexcept {
+        const errc code = m.outcome();
         if (code == errc::protocol_error) broken();
         return code == errc::ok;
     }
-    void finish(due_events& ends) {
-        (void)message_is_whole();
-        message_.finish(peer_, ends);
+    void finish(tcp_long_message& m, due_events& ends) {
+        (void)is_whole(m);
+        m.finish(peer_, ends);
     }
 
     tcp_memory& memory_;
     rank_t peer_;
     tcp_budget budget_;
     tcp_input input_;
-    tcp_long_message message_;
+    tcp_long_message message_, overtaking_;
     tcp_window window_;
     std::uint64_t credit_ = 0; // that the peer has given
     std::uint32_t sequence_ = 0;

@@ -11,6 +11,7 @@
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/stream.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,8 +21,10 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // How one poll goes on reading.
 struct tcp_reading {
-    bool may_read = true; // false: there is nothing more now
+    bool may_read = true; // false: there is nothing more now, or enough was read
     bool moved = false;   // bytes were read
+    // A sender that goes on writing must not keep this rank from everything else.
+    std::uint64_t left = part_bytes;
 };
 
 class tcp_input {
@@ -60,9 +63,9 @@ public:
         return begin_ + all <= tcp_chunk::capacity || move_to_front(static_cast<std::size_t>(all));
     }
 
-    // Reads what there is. `header_only`: up to the end of the next header.
+    // Reads what there is. `most`: until so many bytes, or a header, are here; 0: all.
     template <class Stream>
-    void read(Stream& stream, bool header_only, tcp_reading& now) {
+    void read(Stream& stream, std::uint64_t most, tcp_reading& now) {
         if (chunk_ != nullptr && begin_ == end_) // frames begin where payloads are aligned
             begin_ = end_ = chunk_->live == 0 ? 0 : (end_ + frame_alignment - 1) / frame_alignment * frame_alignment;
         if (chunk_ == nullptr) use_chunk();
@@ -74,7 +77,9 @@ public:
         }
         std::span<std::byte> into = chunk_ != nullptr ? std::span<std::byte>(chunk_->bytes).subspan(end_)
                                                       : std::span<std::byte>(header_).subspan(header_got_);
-        if (chunk_ != nullptr && header_only && size() < header_.size()) into = into.first(header_.size() - size());
+        if (most != 0) most = std::max<std::uint64_t>(most, header_.size());
+        if (chunk_ != nullptr && size() < most)
+            into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), most - size())));
         (chunk_ != nullptr ? end_ : header_got_) += read_into(stream, into, into.size(), now);
     }
     // Reads past the chunk, into memory with room for so many bytes. Returns how many came.
@@ -87,7 +92,8 @@ public:
         case io_result::closed: ended_ = true; return 0;
         }
         now.moved = true;
-        now.may_read = n == room;
+        now.left -= std::min<std::uint64_t>(n, now.left);
+        now.may_read = n == room && now.left != 0;
         return n;
     }
 

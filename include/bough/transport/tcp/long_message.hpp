@@ -4,6 +4,8 @@
 //
 // If neither happens soon, the payload is read into memory of its own, as far as the cap for
 // unexpected bytes allows. So it does not stand in the way of other operations.
+//
+// In a gap between two parts of its payload (frame.hpp) the owner reads the frames that overtake it.
 #ifndef BOUGH_TRANSPORT_TCP_LONG_MESSAGE_HPP
 #define BOUGH_TRANSPORT_TCP_LONG_MESSAGE_HPP
 
@@ -49,6 +51,38 @@ private:
     bool has_verdict_ = false;
 };
 
+// The gap that comes next in a payload, or the one whose frames are being read.
+class tcp_gap {
+public:
+    void begin() noexcept {
+        left_ = 0;
+        got_ = 0;
+        is_over_ = is_broken_ = false;
+    }
+    std::uint64_t left() const noexcept { return left_; } // bytes of its frames that were not read
+    void overtaken_by(std::uint64_t bytes) noexcept { left_ -= bytes; }
+    bool is_over() const noexcept { return is_over_; }     // the one at which the payload is
+    bool is_broken() const noexcept { return is_broken_; } // no gap has this header
+    void leave() noexcept { is_over_ = false; }            // the payload has gone on
+
+    std::span<std::byte> rest() noexcept { return std::span(header_).subspan(got_); }
+    // More of its header has come.
+    void add(std::size_t bytes) noexcept {
+        got_ += bytes;
+        if (got_ != header_.size()) return;
+        got_ = 0;
+        is_over_ = true;
+        is_broken_ = !decode_gap(header_, left_);
+        if (is_broken_) left_ = 0;
+    }
+
+private:
+    gap_header header_{};
+    std::size_t got_ = 0; // of the header
+    std::uint64_t left_ = 0;
+    bool is_over_ = false, is_broken_ = false;
+};
+
 class tcp_long_message {
 public:
     // Pre: all of them outlive this.
@@ -68,6 +102,11 @@ public:
         return (is_announced() || phase_ == phase::spilling) && handle == handle_;
     }
 
+    // So many bytes of frames come before the rest of it; it goes on when they have been read.
+    std::uint64_t gap_left() const noexcept { return gap_.left(); }
+    // A frame of so many bytes is one of them. Pre: bytes <= gap_left().
+    void overtaken_by(std::uint64_t bytes) noexcept { gap_.overtaken_by(bytes); }
+
     // A message with this handle in the memory begins. Pre: empty().
     void begin(std::uint64_t handle, const frame& f, std::size_t tail_bytes) noexcept {
         phase_ = phase::announced;
@@ -75,6 +114,7 @@ public:
         bytes_ = f.bytes;
         done_ = 0;
         turns_ = 0;
+        gap_.begin();
         tail_.begin(tail_bytes, f.kind == frame_kind::long_message);
     }
     // Counts the polls in which nobody took the message. True: it need not wait any more, because
@@ -96,33 +136,30 @@ public:
         input_.skip(input_.size());
         return true;
     }
-    // Reads payload and tail. True: they are complete, or nothing more of them will come.
+    // Reads payload and tail. True: they are complete, or nothing more of them will come. False: more
+    // has to come, or the frames of a gap have to be read before.
     template <class Stream>
     bool read_on(Stream& stream, tcp_reading& now) {
         std::byte* const target = phase_ == phase::taking     ? into_
                                   : phase_ == phase::spilling ? memory_.find(handle_)->own.get()
                                                               : nullptr;
-        if (input_.size() != 0) read_from_chunk(target);
-        while (!is_whole()) {
-            if (input_.has_ended()) return true;
-            if (!now.may_read) return false;
-            io_vectors<std::byte> into;
-            if (target != nullptr)
-                into.add({target + done_, static_cast<std::size_t>(bytes_ - done_)});
-            else
-                into.add(std::span<std::byte>(memory_.trash())
-                             .first(static_cast<std::size_t>(
-                                 std::min<std::uint64_t>(memory_.trash().size(), bytes_ - done_))));
-            if (done_ + into.bytes() == bytes_) into.add(tail_.rest());
-            const std::size_t n = input_.read_into(stream, into, into.bytes(), now);
-            const std::size_t of_payload = static_cast<std::size_t>(std::min<std::uint64_t>(n, bytes_ - done_));
-            done_ += of_payload;
-            tail_.add(n - of_payload);
+        while (!is_whole() && gap_.left() == 0) {
+            if (input_.size() != 0) {
+                read_from_chunk(target);
+            } else {
+                if (input_.has_ended()) return true;
+                if (!now.may_read) return false;
+                read_from_stream(stream, target, now);
+            }
+            if (gap_.is_broken()) return true;
         }
-        return true;
+        return gap_.left() == 0;
     }
     // How reading it has ended. ok: it is whole.
-    errc outcome() const noexcept { return is_whole() ? tail_.verdict() : errc::peer_dead; }
+    errc outcome() const noexcept {
+        if (is_whole()) return tail_.verdict();
+        return gap_.is_broken() ? errc::protocol_error : errc::peer_dead;
+    }
 
     // Reads it to where it shall go. Pre: is_on_stream(its handle); `into` has the right length.
     // False: more of it has to come, and finish() will tell the end of the take.
@@ -172,16 +209,44 @@ private:
     static constexpr std::uint32_t patience = 16; // polls that it may wait to be taken
 
     bool is_whole() const noexcept { return done_ == bytes_ && tail_.is_whole(); }
+    // Where the part ends of which the next byte is: here, if the header of a gap is next.
+    std::uint64_t end_of_part() const noexcept {
+        return is_gap(done_, bytes_) && !gap_.is_over() ? done_ : part_end(done_, bytes_);
+    }
+    // What comes behind that part.
+    std::span<std::byte> rest_behind(std::uint64_t end) noexcept { return end == bytes_ ? tail_.rest() : gap_.rest(); }
+    // So many bytes have come of the part that ends there, and of what is behind it.
+    void count(std::uint64_t end, std::size_t of_part, std::size_t behind) noexcept {
+        done_ += of_part;
+        if (of_part != 0) gap_.leave();
+        if (end == bytes_)
+            tail_.add(behind);
+        else
+            gap_.add(behind);
+    }
+    template <class Stream>
+    void read_from_stream(Stream& stream, std::byte* target, tcp_reading& now) {
+        const std::uint64_t end = end_of_part();
+        const auto left = static_cast<std::size_t>(end - done_);
+        io_vectors<std::byte> into;
+        if (target != nullptr)
+            into.add({target + done_, left});
+        else
+            into.add(std::span<std::byte>(memory_.trash()).first(std::min(memory_.trash().size(), left)));
+        if (into.bytes() == left) into.add(rest_behind(end));
+        const std::size_t n = input_.read_into(stream, into, into.bytes(), now);
+        count(end, std::min(n, left), n - std::min(n, left));
+    }
     void read_from_chunk(std::byte* target) noexcept {
-        const std::size_t some = static_cast<std::size_t>(std::min<std::uint64_t>(input_.size(), bytes_ - done_));
+        const std::uint64_t end = end_of_part();
+        const std::size_t some = static_cast<std::size_t>(std::min<std::uint64_t>(input_.size(), end - done_));
         if (target != nullptr && some != 0) std::memcpy(target + done_, input_.front(), some);
         input_.skip(some);
-        done_ += some;
-        const std::span<std::byte> rest = tail_.rest();
-        const std::size_t of_tail = std::min(input_.size(), rest.size());
-        std::memcpy(rest.data(), input_.front(), of_tail);
-        input_.skip(of_tail);
-        tail_.add(of_tail);
+        const std::span<std::byte> rest = rest_behind(end);
+        const std::size_t behind = done_ + some == end ? std::min(input_.size(), rest.size()) : 0;
+        std::memcpy(rest.data(), input_.front(), behind);
+        input_.skip(behind);
+        count(end, some, behind);
     }
 
     tcp_memory& memory_;
@@ -192,6 +257,7 @@ private:
     std::uint64_t handle_ = 0, id_ = 0, bytes_ = 0, done_ = 0;
     std::byte* into_ = nullptr;
     tcp_tail tail_;
+    tcp_gap gap_;
 };
 
 } // namespace bough::detail

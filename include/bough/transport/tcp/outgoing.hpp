@@ -4,6 +4,11 @@
 // frames with at most one long message behind them, which is written straight from its owner's
 // memory.
 //
+// Short frames overtake a long message: those that are queued behind it go into the next gap between
+// two of its parts (departing_message.hpp). So that there are few parts before them, long messages
+// wait for each other, if together they have more than one part: the later one is refused. So it is when
+// much has been written in this turn: others shall have theirs, however fast the peer reads.
+//
 // The first frame after a flush is written at once. Those that follow before the next flush are
 // gathered. They leave with one call, at the flush or when 16 KiB have come together.
 #ifndef BOUGH_TRANSPORT_TCP_OUTGOING_HPP
@@ -11,6 +16,7 @@
 
 #include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/transport/tcp/departing_message.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/stream.hpp>
 
@@ -34,7 +40,10 @@ public:
 
     bool idle() const noexcept { return count_ == 0; }
     bool broken() const noexcept { return broken_; }
-    void new_turn() noexcept { written_ = false; }
+    void new_turn() noexcept {
+        written_ = false;
+        turn_bytes_ = 0;
+    }
     // How many frames were accepted, and how many of these, from the first on, the stream has
     // taken: all of them once the connection is broken, since nothing more will be sent.
     std::uint64_t accepted() const noexcept { return frames_; }
@@ -49,9 +58,19 @@ public:
                       tcp_way(bytes.size()) == protocol::staged ? frame_kind::long_message : frame_kind::message};
         const bool is_long = f.kind == frame_kind::long_message;
         if (!is_long && outstanding_ + short_frame_bytes(f.bytes) > window_) return posted::would_block;
+        if (is_long && (turn_bytes_ >= most_at_once || (long_bytes_ != 0 && long_bytes_ + f.bytes > part_bytes)))
+            return posted::would_block;
         const frame_header header = encode_frame(f);
         const std::size_t tail = frame_tail_bytes(f.kind, f.bytes);
         const std::size_t copied = header.size() + (is_long ? 0 : bytes.size() + tail);
+        if (count_ == 0 && is_long && f.bytes > part_bytes) {
+            make_room(copied);
+            queue_long(push(), f, header, bytes, id);
+            bool is_gone = false;
+            flush(stream, [&is_gone](std::uint64_t) { is_gone = true; });
+            written_ = true;
+            return is_gone ? posted::complete : posted::pending;
+        }
         if (count_ == 0 && (!written_ || is_long)) {
             std::size_t n = 0;
             make_room(copied); // for what the stream does not take
@@ -60,6 +79,7 @@ public:
                 return posted::would_block;
             }
             written_ = true;
+            turn_bytes_ += n;
             if (n == header.size() + bytes.size() + tail) return count(f), posted::complete;
             batch& b = push();
             count(f);
@@ -77,12 +97,9 @@ public:
         if (is_new && count_ == batches_.size()) return posted::would_block;
         make_room(copied, is_new);
         batch& b = is_new ? push() : back();
+        if (is_long) return queue_long(b, f, header, bytes, id), posted::pending;
         b.prefix.insert(b.prefix.end(), header.begin(), header.end());
         count(f);
-        if (is_long) {
-            set_long(b, bytes, 0, id);
-            return posted::pending;
-        }
         append(b, bytes, tail, 0);
         end_short(b);
         if (b.prefix.size() >= gathered && count_ == 1) flush(stream, [](std::uint64_t) {});
@@ -109,21 +126,25 @@ public:
         return true;
     }
 
-    // Writes what the socket takes. Calls `written(id)` for each long message that has gone out.
+    // Writes what the socket takes, but not without end if a peer goes on reading. Calls `written(id)` for
+    // each long message that has gone out.
     template <class Stream, class F>
     void flush(Stream& stream, F&& written) {
-        while (count_ != 0 && !broken_) {
+        std::size_t in_all = 0;
+        while (count_ != 0 && !broken_ && in_all < most_at_once) {
             io_vectors<const std::byte> out;
             std::size_t asked = 0;
-            for (std::size_t i = 0; i != count_ && !out.full(); ++i) asked += gather(at(i), out);
+            for (std::size_t i = 0; i != count_ && !out.full(); ++i) asked += gather(i, out);
             std::size_t n = 0;
             const io_result result = stream.write(out, n);
             if (result == io_result::closed) broken_ = true;
             const bool all = n == asked;
-            while (count_ != 0 && (n != 0 || left(at(0)) == 0)) {
-                if (!advance(at(0), n)) break;
+            in_all += n;
+            turn_bytes_ += n;
+            while (count_ != 0 && (n != 0 || is_gone(at(0)))) {
+                if (!advance(n)) break;
                 const batch& b = at(0);
-                handed_over_ = b.all_frames;
+                handed_over_ = std::max(handed_over_, b.all_frames);
                 if (b.has_long && b.wanted) written(b.id);
                 pop();
             }
@@ -139,7 +160,7 @@ public:
             batch& b = at(i);
             if (!b.has_long || !b.wanted || b.id != id) continue;
             b.wanted = false;
-            went_out = b.done == b.bytes;
+            went_out = b.message.payload_is_gone();
             if (went_out) return true;
             if (const std::size_t header = b.prefix.size() - frame_header_bytes; b.whole_header && b.sent <= header) {
                 // Not even its header has left: an empty frame takes its place in the sequence.
@@ -147,11 +168,10 @@ public:
                 std::copy_n(b.prefix.begin() + static_cast<std::ptrdiff_t>(header), old.size(), old.begin());
                 const frame_header now = encode_frame({{}, 0, sequence_of(old), frame_kind::nothing});
                 std::copy(now.begin(), now.end(), b.prefix.begin() + static_cast<std::ptrdiff_t>(header));
-                b.has_long = false;
+                remove_long(b);
                 return true;
             }
-            b.data = nullptr; // zeros fill the rest
-            b.tail.back() = void_message;
+            b.message.make_void();
             return true;
         }
         return false;
@@ -168,7 +188,8 @@ public:
             } else { // nothing comes behind it
                 if (b.whole_header && b.sent <= b.prefix.size() - frame_header_bytes)
                     b.prefix.erase(b.prefix.end() - static_cast<std::ptrdiff_t>(frame_header_bytes), b.prefix.end());
-                b.has_long = b.wanted = false;
+                b.wanted = false;
+                remove_long(b);
             }
         }
     }
@@ -183,6 +204,8 @@ public:
 
 private:
     static constexpr std::size_t gathered = std::size_t{1} << 14;
+    // So many bytes a flush writes, or one call more. Behind so many, a turn takes no long message.
+    static constexpr std::size_t most_at_once = part_bytes;
     static constexpr std::size_t most_prefix =
         2 * gathered; // bytes of short frames in a batch; a single frame may exceed it
 
@@ -190,16 +213,14 @@ private:
         std::vector<std::byte> prefix; // short frames, and the header of a long one
         std::size_t sent = 0;          // of prefix
         // Where the short frames end in `prefix`. How many frames have left once the short ones
-        // have left, and once the whole batch has.
+        // have left, and once the whole batch has. A long message that others overtake counts as one
+        // that has left; its owner hears of its end when it has.
         std::size_t short_bytes = 0;
         std::uint64_t short_frames = 0, all_frames = 0;
         bool has_long = false;
         bool wanted = false;       // the post is still pending
         bool whole_header = false; // the header lies in `prefix` whole
-        const std::byte* data = nullptr;
-        std::uint64_t bytes = 0, done = 0;
-        std::array<std::byte, most_tail_bytes> tail{};
-        std::size_t tail_bytes = 0, tail_done = 0;
+        tcp_departing_message message;
         std::uint64_t id = 0;
     };
 
@@ -258,15 +279,13 @@ private:
         if (count_ == 0) handed_over_ = frames_;
         batch& b = at(count_++);
         b.prefix.clear();
-        b.sent = b.tail_done = 0;
+        b.sent = b.short_bytes = 0;
         b.has_long = b.wanted = b.whole_header = false;
-        b.bytes = b.done = 0;
-        b.tail_bytes = 0;
-        b.short_bytes = 0;
         b.short_frames = b.all_frames = frames_;
         return b;
     }
     void pop() noexcept {
+        if (at(0).has_long) remove_long(at(0));
         first_ = (first_ + 1) % batches_.size();
         --count_;
     }
@@ -287,54 +306,62 @@ private:
         b.all_frames = frames_;
         b.has_long = b.wanted = true;
         b.whole_header = b.prefix.size() >= frame_header_bytes;
-        b.data = bytes.data();
-        b.bytes = bytes.size();
-        b.done = std::min<std::uint64_t>(done, b.bytes);
-        b.tail_bytes = frame_tail_bytes(frame_kind::long_message, b.bytes);
-        b.tail_done = static_cast<std::size_t>(done - b.done);
-        b.tail.fill(std::byte{});
-        b.tail.back() = whole_message;
+        b.message.begin(bytes, done);
         b.id = id;
+        long_bytes_ += bytes.size();
+    }
+    // The same, with its header. Pre: there is memory for that.
+    void queue_long(batch& b, const frame& f, const frame_header& header, std::span<const std::byte> bytes,
+                    std::uint64_t id) {
+        b.prefix.insert(b.prefix.end(), header.begin(), header.end());
+        count(f);
+        set_long(b, bytes, 0, id);
+    }
+    void remove_long(batch& b) noexcept {
+        b.has_long = false;
+        long_bytes_ -= b.message.bytes();
     }
 
-    static std::uint64_t left(const batch& b) noexcept {
-        return b.prefix.size() - b.sent + (b.has_long ? b.bytes - b.done + b.tail_bytes - b.tail_done : 0);
+    static bool is_gone(const batch& b) noexcept {
+        return b.sent == b.prefix.size() && (!b.has_long || b.message.is_gone());
     }
-    static std::size_t gather(const batch& b, io_vectors<const std::byte>& out) {
-        static constexpr std::array<std::byte, 16384> zeros{};
+    // The first batch behind the first one with frames that have not left. Null: there is none. Pre: the
+    // first one has a long message with gaps, so the others have none.
+    batch* overtaking() noexcept {
+        for (std::size_t i = 1; i != count_; ++i)
+            if (!is_gone(at(i))) return &at(i);
+        return nullptr;
+    }
+    // Adds what is left of batch i. Returns the number of bytes.
+    std::size_t gather(std::size_t i, io_vectors<const std::byte>& out) noexcept {
+        batch& b = at(i);
         const std::size_t before = out.bytes();
         out.add(std::span(b.prefix).subspan(b.sent));
-        if (!b.has_long) return out.bytes() - before;
-        std::uint64_t rest = b.bytes - b.done;
-        if (b.data != nullptr) {
-            out.add({b.data + b.done, static_cast<std::size_t>(rest)});
-            rest = 0;
+        if (b.has_long) {
+            const bool has_gaps = b.message.has_gaps();
+            const batch* const waiting = i == 0 && has_gaps ? overtaking() : nullptr;
+            b.message.gather(out, waiting == nullptr ? std::span<const std::byte>{}
+                                                     : std::span(waiting->prefix).subspan(waiting->sent));
+            if (has_gaps) out.close(); // what is behind it may be in its gap
         }
-        while (rest != 0 && !out.full()) {
-            const std::size_t some = static_cast<std::size_t>(std::min<std::uint64_t>(rest, zeros.size()));
-            out.add(std::span(zeros).first(some));
-            rest -= some;
-        }
-        if (rest == 0)
-            out.add(std::span(b.tail).last(b.tail_bytes).subspan(b.tail_done));
-        else
-            out.close(); // there are more zeros to come before the next piece
         return out.bytes() - before;
     }
-    // Counts n written bytes as part of the batch. True: the batch is done.
-    static bool advance(batch& b, std::size_t& n) noexcept {
-        const auto count = [&n](auto& done, auto end) {
-            using count_type = std::remove_reference_t<decltype(done)>;
-            const std::uint64_t some = std::min<std::uint64_t>(n, end - done);
-            done += static_cast<count_type>(some);
-            n -= static_cast<std::size_t>(some);
-        };
-        count(b.sent, b.prefix.size());
-        if (b.has_long) {
-            count(b.done, b.bytes);
-            count(b.tail_done, b.tail_bytes);
+    // Counts n written bytes as part of the first batch. True: it is done.
+    bool advance(std::size_t& n) noexcept {
+        batch& b = at(0);
+        const std::size_t some = std::min(n, b.prefix.size() - b.sent);
+        b.sent += some;
+        n -= some;
+        if (!b.has_long) return is_gone(b);
+        batch* const waiting = b.message.has_gaps() ? overtaking() : nullptr;
+        if (const std::size_t overtook = b.message.advance(n); overtook != 0) {
+            waiting->sent += overtook;
+            if (is_gone(*waiting)) {
+                handed_over_ = std::max(handed_over_, waiting->all_frames);
+                if (waiting == &back()) waiting->prefix.clear(), waiting->sent = waiting->short_bytes = 0;
+            }
         }
-        return left(b) == 0;
+        return is_gone(b);
     }
 
     std::array<batch, 8> batches_;
@@ -343,8 +370,10 @@ private:
     std::uint64_t frames_ = 0;
     std::uint64_t handed_over_ = 0; // how many of these the stream has taken, while some are queued
     std::uint64_t window_, outstanding_ = 0;
-    bool written_ = false; // something was written since the last turn
-    bool broken_ = false;  // the connection takes nothing more
+    std::uint64_t long_bytes_ = 0; // of long messages that are queued
+    std::size_t turn_bytes_ = 0;   // written since the last turn
+    bool written_ = false;         // something was
+    bool broken_ = false;          // the connection takes nothing more
 };
 
 } // namespace bough::detail
