@@ -132,6 +132,8 @@ std::string details_of(const S& s) {
     }
     if (is_deadline(s) && s.missing != 0 && s.peer == no_rank) // of a growth (bough/grow.hpp)
         add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks have come");
+    if (s.code == errc::no_majority)
+        add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks are known to agree");
     if (s.argument != nullptr) add(s.argument);
     if (s.mismatch == mismatch::version) {
         add(builds_text(s));
@@ -179,7 +181,8 @@ public:
         case errc::peer_aborted: return std::errc::connection_aborted;
         case errc::call_mismatch:
         case errc::protocol_error: return std::errc::protocol_error;
-        case errc::group_poisoned: return std::errc::not_connected;
+        case errc::group_poisoned:
+        case errc::no_majority: return std::errc::not_connected;
         case errc::cancelled: return std::errc::operation_canceled;
         case errc::size_overflow: return std::errc::value_too_large;
         case errc::no_resources: return std::errc::not_enough_memory;

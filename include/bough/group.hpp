@@ -14,7 +14,8 @@
 //   bough::status s;
 //   if (auto rest = bough::shrink(comm, s)) ...
 // All but create_group are collective over `comm`. A failure of one communicator does not reach the
-// others over its transport, unless a rank is lost: that poisons them all (doc/failures.md). shrink()
+// others over its transport, unless a rank is lost: that poisons them all (doc/failures.md).
+// communicator_options::agreement says whether agree() and shrink() need a majority. shrink()
 // ends the poison, and it ends all older communicators, too: their calls end with group_poisoned. If
 // duplicate or split fails, `comm` is poisoned, as some ranks may not have seen the failure.
 //
@@ -157,8 +158,10 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     session<X>& shared = *comm.shared_session();
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
+    const bool needs_majority = comm.options().agreement == agreement_rule::majority;
     agreement<X> made(shared, members, context, shared.next_agreement(context), word,
-                      deadline_after(later_ns, comm.options().timeout_ns));
+                      deadline_after(later_ns, comm.options().timeout_ns),
+                      needs_majority ? detail::members_of(comm) : std::vector<rank_t>{});
     if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns(), comm.core()->hook()))
         return {.code = errc::forked_child};
     reached = {made.word(), made.failed()};
@@ -309,6 +312,10 @@ template <class X>
 
 // Agrees on the bitwise and of all words. It works on a poisoned group, too. Ranks that are lost,
 // or do not answer within the timeout, do not take part.
+//
+// *Errors* peer_aborted: this rank was taken for dead, as it came too late. no_majority, if
+// options().agreement asks for one: no more than half of the ranks are known to have the same result.
+// Others may know it.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<std::uint64_t> agree(communicator<X>& comm, std::uint64_t word, E& ec) {
     std::optional<std::uint64_t> all;
@@ -330,6 +337,8 @@ std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
 // A communicator of the survivors, in their order. Every rank of the *transport* that is alive
 // calls it, on communicators of the same members. Pre: no operation is in flight on this rank, and
 // no other thread of it uses the transport, except for a progress_thread.
+//
+// *Errors* those of agree(). The majority is one of the ranks of `comm`; after an error there is no new epoch.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> shrink(communicator<X>& comm, E& ec) {
     std::optional<communicator<X>> made;

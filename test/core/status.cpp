@@ -13,14 +13,14 @@ namespace {
 constexpr errc codes[] = {errc::ok,           errc::invalid_argument, errc::deadline,       errc::peer_dead,
                           errc::peer_aborted, errc::call_mismatch,    errc::protocol_error, errc::group_poisoned,
                           errc::cancelled,    errc::op_threw,         errc::size_overflow,  errc::no_resources,
-                          errc::unsupported,  errc::forked_child,     errc::would_block};
+                          errc::unsupported,  errc::forked_child,     errc::would_block,    errc::no_majority};
 
 // The numbers travel and are stored: each code keeps its own for ever. New ones are added at the end.
 constexpr bool numbers_are_stable() {
     int expected = 0;
     for (const errc code : codes)
         if (static_cast<int>(code) != expected++) return false;
-    return expected == 15;
+    return expected == static_cast<int>(last_errc) + 1;
 }
 static_assert(numbers_are_stable());
 

@@ -17,7 +17,7 @@ TEST_CASE("error: codes are std::error_codes, and map to the conditions of the s
         {errc::group_poisoned, std::errc::not_connected},      {errc::cancelled, std::errc::operation_canceled},
         {errc::size_overflow, std::errc::value_too_large},     {errc::no_resources, std::errc::not_enough_memory},
         {errc::unsupported, std::errc::not_supported},         {errc::forked_child, std::errc::operation_not_permitted},
-        {errc::would_block, std::errc::operation_would_block},
+        {errc::would_block, std::errc::operation_would_block}, {errc::no_majority, std::errc::not_connected},
     };
     for (const auto& [code, condition] : known) {
         const std::error_code ec = code;

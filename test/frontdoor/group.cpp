@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -163,6 +164,56 @@ TEST_CASE("shrink: twice, with another death in between", "[frontdoor][group]") 
         if (four.rank() == 0) return;
         auto three = bough::shrink(four);
         seen.expect(three.size() == 3 && sum_of_ones(three) == 3);
+    });
+    CHECK(seen.count == 0);
+}
+
+TEST_CASE("shrink and agree: a majority goes on, and nobody else does", "[frontdoor][group]") {
+    for (rank_t p = 2; p <= 6; ++p)
+        for (rank_t left = 1; left <= p; ++left) { // the ranks from 0 on stay
+            faults seen;
+            bough::in_process{p}.run([&](auto transport) {
+                bough::communicator comm{std::move(transport), {.agreement = bough::agreement_rule::majority}};
+                if (comm.rank() >= left) return;
+                bough::status s;
+                int x = 1;
+                while (left != p && !s) bough::allreduce(comm, std::span(&x, 1), bough::plus{}, s);
+                const auto all = bough::agree(comm, comm.rank() == 0 ? 6 : 7, s);
+                if (2 * left > p) {
+                    seen.expect(!s && all == std::uint64_t{6});
+                    auto rest = bough::shrink(comm, s);
+                    seen.expect(rest && !s && sum_of_ones(*rest) == left && rest->epoch() == 2);
+                    seen.expect(rest && rest->options().agreement == bough::agreement_rule::majority);
+                } else {
+                    const auto is_refused = [&] {
+                        return s.code == bough::errc::no_majority && s.mine >= 1 && s.mine <= left && s.theirs == p;
+                    };
+                    seen.expect(!all && is_refused());
+                    seen.expect(!bough::shrink(comm, s) && is_refused());
+                    seen.expect(bough::message_of(s).find(" of " + std::to_string(p) + " ranks are known to agree: a " +
+                                                          "majority of the ranks is needed") != std::string::npos);
+                    seen.expect(comm.epoch() == 1 && comm.shared_session()->epoch() == 1);
+                }
+            });
+            CAPTURE(p, left);
+            CHECK(seen.count == 0);
+        }
+}
+
+TEST_CASE("shrink: a majority is one of the ranks that the communicator has now", "[frontdoor][group]") {
+    faults seen;
+    bough::in_process{5}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport), {.agreement = bough::agreement_rule::majority}};
+        if (comm.rank() >= 3) return;
+        auto three = bough::shrink(comm); // 3 of 5
+        seen.expect(three.size() == 3 && sum_of_ones(three) == 3);
+        if (three.rank() == 0) return;
+        auto two = bough::shrink(three); // 2 of 3
+        seen.expect(two.size() == 2 && sum_of_ones(two) == 2);
+        if (two.rank() == 0) return;
+        bough::status s;
+        seen.expect(!bough::shrink(two, s) &&
+                    s == bough::status{.code = bough::errc::no_majority, .mine = 1, .theirs = 2});
     });
     CHECK(seen.count == 0);
 }

@@ -9,6 +9,7 @@
 //   CALLS         the call in the next epoch is part of the model
 //   LATE          one scenario of 5 ranks: a decision is still on its way when its sender is already held for failed
 //   ONE_WORD      all words are alike: a round less
+//   MAJORITY      a rank ends well only when more than half of all have told it the decision that it has made
 //   WRONG_...     mutants: one rule is broken
 //   WITNESS_OUT   an error that must be found: some run ends with a slow rank that has learned that it is out
 //
@@ -61,7 +62,7 @@ byte crashes;
 #else
 #define is_ignored_by(r, sender, what) ((lost_of[r] & one(sender)) || (what != CALL && (failed_of[r] & one(sender))))
 #endif
-#ifdef CALLS
+#if defined(CALLS) || defined(MAJORITY)
 #define has_left(r) (state[r] >= OUT)
 #else
 #define has_left(r) (state[r] != RUNNING)
@@ -130,7 +131,9 @@ inline begin_round() {
 #endif
 #define is_settled(r) (r == me || (failed & one(r)) || (lost & one(r)) || has_message(r) || is_given_up(r))
 
-#if N == 3
+#if N == 2
+#define all_settled (is_settled(0) && is_settled(1))
+#elif N == 3
 #define all_settled (is_settled(0) && is_settled(1) && is_settled(2))
 #elif N == 4
 #define all_settled (is_settled(0) && is_settled(1) && is_settled(2) && is_settled(3))
@@ -205,8 +208,43 @@ inline check_decision() {
             :: said & one(me) -> said = 0; its_word = 0; goto out \
             :: else -> failed = said; word = its_word; said = 0; its_word = 0 \
             fi; \
+            heard_from(r); \
             goto adopted \
        }
+#ifdef MAJORITY
+#define heard_from(r) settled = one(r); votes++
+#else
+#define heard_from(r) skip
+#endif
+
+#define is_vote (said == failed && its_word == word)
+// It has decided. Rounds do not matter to it any more.
+#define vote(r) \
+    :: atomic { \
+            has_decision(r) && ((settled | failed) & one(r)) == 0 -> \
+            from_to(r, me) ?? DECISION, said, its_word; \
+            settled = settled | one(r); \
+            if \
+            :: said & one(me) -> said = 0; its_word = 0; goto out \
+            :: (said & one(me)) == 0 && is_vote -> votes++ \
+            :: (said & one(me)) == 0 && !is_vote \
+            fi; \
+            said = 0; its_word = 0 \
+       } \
+    :: atomic { \
+            r != me && ((settled | failed) & one(r)) == 0 && !has_decision(r) && will_not_vote(r) -> \
+            settled = settled | one(r) \
+       }
+#ifdef SUSPECT
+#define will_not_vote(r) true
+#else
+#define will_not_vote(r) (state[r] == CRASHED)
+#endif
+#ifdef WRONG_HALF
+#define is_majority(n) (2 * (n) >= N)
+#else
+#define is_majority(n) (2 * (n) > N)
+#endif
 #ifdef WRONG_NEWER_EPOCH_DROPPED
 #define drop_newer(r) :: atomic { r != me && from_to(r, me) ?? [CALL, _, _] -> from_to(r, me) ?? CALL, _, _ }
 #else
@@ -218,6 +256,9 @@ inline check_decision() {
 proctype rank(byte me) {
     byte next_failed, round, said, what, k;
     bit word, next_word, same, dying, its_word;
+#ifdef MAJORITY
+    byte settled, votes = 1; // who has told its decision or never will; who has the same as this rank, which has its own
+#endif
 #ifdef LATE
     byte reached;
 #endif
@@ -226,10 +267,12 @@ proctype rank(byte me) {
     do
     adopt(0)
     adopt(1)
-    adopt(2)
     drop_newer(0)
     drop_newer(1)
+#if N > 2
+    adopt(2)
     drop_newer(2)
+#endif
 #if N > 3
     adopt(3)
     drop_newer(3)
@@ -270,6 +313,49 @@ decide:
 decided:
         check_decision()
     }
+#ifdef MAJORITY
+#ifdef WRONG_NO_VOTES
+    atomic { // as many as it holds for alive
+        votes = 0; k = 0;
+        do
+        :: k < N -> votes = votes + ((failed & one(k)) == 0); k++
+        :: else -> break
+        od;
+        k = 0; settled = ALL
+    }
+#endif
+    do
+    :: atomic { is_majority(votes) -> break }
+    :: atomic {
+            !is_majority(votes) && ((settled | failed | one(me)) == ALL) ->
+#ifndef SUSPECT
+            assert(crashes != 0);
+#endif
+            goto out
+       }
+    vote(0)
+    vote(1)
+#if N > 2
+    vote(2)
+#endif
+#if N > 3
+    vote(3)
+#endif
+    od;
+    atomic { // no two end well with different decisions, whoever holds whom for failed
+        votes = 0; k = 0;
+        do
+        :: k < N ->
+            votes = votes + ((failed & one(k)) == 0);
+            assert(state[k] != ENDED || (failed == decided_failed[k] && word == decided_word[k]));
+            k++
+        :: else -> break
+        od;
+        assert(is_majority(votes));
+        k = 0; votes = 0; settled = 0;
+        state[me] = ENDED
+    }
+#endif
 #ifdef CALLS
     atomic {
 #ifdef WRONG_SUSPECT_HEARD
@@ -315,7 +401,10 @@ gone:
         :: k < N -> drain(k); k++
         :: else -> break
         od;
-        k = 0; failed = 0; lost = 0; word = 0; dying = 0
+        k = 0; failed = 0; lost = 0; word = 0; dying = 0;
+#ifdef MAJORITY
+        votes = 0; settled = 0
+#endif
     }
 }
 

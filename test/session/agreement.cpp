@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+//   BOUGH_TEST_ALL=1   100,000 agreements over a network that falls apart instead of 2,000
 #include "engine/ranks.hpp"
 #include "support/catch.hpp"
+#include "support/sample.hpp"
+#include <bough/core/random.hpp>
 #include <bough/session/agreement.hpp>
+#include <bough/transport/simulated.hpp>
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <vector>
 
 using namespace bough;
@@ -27,7 +33,9 @@ struct stage {
     test::link one{group.connect(1)}, two{group.connect(2)};
     agreement<test::link> made = begin(1);
 
-    agreement<test::link> begin(std::uint32_t number) { return {mine, {0, 1, 2}, 0, number, 7, round_ns}; }
+    agreement<test::link> begin(std::uint32_t number, const std::vector<rank_t>& voters = {}) {
+        return {mine, {0, 1, 2}, 0, number, 7, round_ns, voters};
+    }
     void say(test::link& from, const words& w, std::uint32_t number = 1) {
         envelope tag;
         tag.epoch = 1;
@@ -156,4 +164,182 @@ TEST_CASE("agreement: a round is unanimous if all say what this rank knows, and 
     }
     round.begin(round.next());
     CHECK(round.is_unanimous(round.next()));
+}
+
+TEST_CASE("agreement: with voters it ends when more than half of them have told the same decision") {
+    struct majority : stage {
+        explicit majority(const std::vector<rank_t>& voters) : of_these(begin(2, voters)) {}
+        agreement<test::link> of_these;
+        void say_of_these(test::link& from, const words& w) {
+            say(from, w, 2);
+            look();
+        }
+        void look() {
+            for (int i = 0; i != 600; ++i) {
+                mine.progress();
+                of_these.step();
+            }
+        }
+    };
+    SECTION("two of three") {
+        majority s({0, 1, 2});
+        s.say_of_these(s.one, {0, 0, 7, {}});
+        s.say_of_these(s.two, {0, 0, 7, {}});
+        CHECK_FALSE(s.of_these.done()); // it has decided, as the first of them
+        CHECK(stage::last_word(s.two).decided == 1);
+        SECTION("another rank has made the decision, too") {
+            s.say_of_these(s.two, {0, 1, 7, {}});
+            REQUIRE(s.of_these.done());
+            CHECK_FALSE(s.of_these.result());
+            CHECK(s.of_these.word() == 7);
+        }
+        SECTION("what is said in a later round does not matter any more, not even that this rank has failed") {
+            s.say_of_these(s.one, {1, 0, 7, {1, 0, 0}});
+            CHECK_FALSE(s.of_these.done());
+            s.say_of_these(s.two, {0, 1, 7, {}});
+            REQUIRE(s.of_these.done());
+            CHECK_FALSE(s.of_these.result());
+        }
+        SECTION("another decision is not one more; that this rank is out ends it") {
+            s.say_of_these(s.one, {1, 1, 7, {0, 0, 1}});
+            CHECK_FALSE(s.of_these.done());
+            s.say_of_these(s.two, {1, 1, 7, {1, 0, 0}});
+            REQUIRE(s.of_these.done());
+            CHECK(s.of_these.result().code == errc::peer_aborted);
+        }
+        SECTION("nobody tells it in time: the outcome is not known here") {
+            s.group.advance_ns(2 * round_ns);
+            s.look();
+            REQUIRE(s.of_these.done());
+            CHECK(s.of_these.result() == status{.code = errc::no_majority, .mine = 1, .theirs = 3});
+            CHECK_FALSE(s.mine.is_lost(1)); // and nobody is taken for dead because of it
+        }
+    }
+    SECTION("a decision that was adopted counts for both") {
+        majority s({0, 1, 2});
+        s.say_of_these(s.one, {0, 1, 7, {}});
+        REQUIRE(s.of_these.done());
+        CHECK_FALSE(s.of_these.result());
+    }
+    SECTION("half of the voters are no majority: as rank 2 has no vote, rank 1 must agree") {
+        majority s({0, 1});
+        s.say_of_these(s.two, {0, 1, 7, {}});
+        CHECK_FALSE(s.of_these.done());
+        s.say_of_these(s.one, {0, 1, 7, {}});
+        REQUIRE(s.of_these.done());
+        CHECK_FALSE(s.of_these.result());
+    }
+    SECTION("the others do not answer: this rank decides alone, and ends at once") {
+        majority s({0, 1, 2});
+        for (int i = 0; i != 3 && !s.of_these.done(); ++i) {
+            s.group.advance_ns(2 * round_ns);
+            s.look();
+        }
+        REQUIRE(s.of_these.done());
+        CHECK(s.of_these.result() == status{.code = errc::no_majority, .mine = 1, .theirs = 3});
+    }
+}
+
+namespace {
+
+// Ranks that agree while links between them are cut for a time and ranks crash, at random.
+struct parted {
+    using end = simulated::endpoint;
+    struct outcome {
+        int well = 0, differ = 0; // ranks that ended well, and how many of these with another decision than the first
+        bool has_majority = true; // the ranks that ended well hold more than half for alive
+        bool over = false;
+    };
+
+    static outcome play(std::uint64_t seed, bool needs_majority, bool breaks) {
+        detail::split_mix random(seed);
+        const auto p = static_cast<rank_t>(2 + random.below(6));
+        simulated world(p, {.seed = seed});
+        std::vector<rank_t> all(p);
+        for (rank_t r = 0; r != p; ++r) all[r] = r;
+        const auto some_time = [&] { return random.below(4 * round_ns); };
+        if (breaks) {
+            const std::uint64_t side = random(); // who is on this side
+            const bool parts = random.below(2) == 0;
+            for (rank_t a = 0; a != p; ++a)
+                for (rank_t b = 0; b != a; ++b)
+                    if (parts ? (side >> a & 1) != (side >> b & 1) : random.below(4) == 0)
+                        world.inject({.what = simulated_fault::kind::cut,
+                                      .at = random.below(3 * p * p),
+                                      .rank = a,
+                                      .peer = b,
+                                      .value = parts ? 100 * round_ns : some_time()});
+            if (random.below(3) == 0)
+                world.inject({.what = simulated_fault::kind::crash,
+                              .at = random.below(4 * p * p),
+                              .rank = static_cast<rank_t>(random.below(p))});
+        }
+        std::vector<std::unique_ptr<session<end>>> sessions;
+        std::vector<std::optional<agreement<end>>> made(p);
+        for (rank_t r = 0; r != p; ++r) sessions.push_back(std::make_unique<session<end>>(world.connect(r)));
+        for (rank_t r = 0; r != p; ++r)
+            made[r].emplace(*sessions[r], all, 0, 1, random(), round_ns, needs_majority ? all : std::vector<rank_t>{});
+        outcome o;
+        for (int still = 0; !o.over && still != 10'000;) {
+            bool moved = false;
+            o.over = true;
+            for (rank_t i = 0, first = static_cast<rank_t>(random.below(p)); i != p; ++i) {
+                const rank_t r = (first + i) % p;
+                if (!world.is_alive(r) || made[r]->done()) continue;
+                moved |= sessions[r]->progress();
+                made[r]->step();
+                o.over = false;
+            }
+            for (rank_t r = 0; r != p; ++r) // who has ended still sends what it has to tell
+                if (world.is_alive(r) && made[r]->done()) moved |= sessions[r]->progress();
+            if (o.over || moved) continue;
+            ++still;
+            for (rank_t r = 0; r != p; ++r)
+                if (world.is_alive(r) && !made[r]->done()) world.wake_at(made[r]->deadline_ns());
+            (void)world.advance(); // to a deadline, or to a message if one comes before
+            for (rank_t r = 0; r != p; ++r)
+                for (int i = 0; i != 256 && world.is_alive(r); ++i) made[r]->step();
+        }
+        const agreement<end>* one = nullptr;
+        for (rank_t r = 0; r != p && o.over; ++r) {
+            if (!world.is_alive(r) || !made[r]->done() || made[r]->result()) continue;
+            if (one == nullptr) one = &*made[r];
+            o.differ += made[r]->failed() != one->failed() || made[r]->word() != one->word();
+            ++o.well;
+            std::size_t kept = 0;
+            for (const unsigned char f : made[r]->failed()) kept += f == 0;
+            o.has_majority &= 2 * kept > p;
+        }
+        return o;
+    }
+};
+
+} // namespace
+
+TEST_CASE("agreement: with a majority no two ranks end well with different decisions, however the network parts") {
+    int differ_without = 0, well = 0, none = 0;
+    for (std::uint64_t seed = 1; seed != 100'001; ++seed) {
+        if (!bough_test::sampled(seed, 50)) continue;
+        const parted::outcome o = parted::play(seed, true, true);
+        CAPTURE(seed);
+        REQUIRE(o.over);
+        REQUIRE(o.differ == 0);
+        REQUIRE(o.has_majority);
+        (o.well != 0 ? well : none) += 1;
+        if (seed % 10 == 0) differ_without += parted::play(seed, false, true).differ != 0;
+    }
+    CHECK(well > none / 4); // both happen
+    CHECK(none > well / 16);
+    CHECK(differ_without > 20); // what the rule prevents does happen without it
+}
+
+TEST_CASE("agreement: with a majority all end well if nothing breaks") {
+    for (std::uint64_t seed = 1; seed != 2'001; ++seed) {
+        if (!bough_test::sampled(seed, 10)) continue;
+        detail::split_mix random(seed);
+        const auto p = static_cast<int>(2 + random.below(6));
+        const parted::outcome o = parted::play(seed, true, false);
+        CAPTURE(seed);
+        REQUIRE((o.over && o.differ == 0 && o.well == p));
+    }
 }

@@ -5,6 +5,7 @@
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
 #include <bough/communicator/call_order.hpp>
+#include <bough/communicator/options.hpp>
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
@@ -37,31 +38,6 @@
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
-
-struct communicator_options {
-    std::uint64_t timeout_ns =
-        30'000'000'000; // an operation that takes longer after its start ends with errc::deadline
-    // How many bound plans are kept for reuse, besides those in use; at least 1. They keep their
-    // scratch. Each call searches them, beginning with the one most lately used. A program that
-    // goes round among more plans binds one anew in each call.
-    std::size_t cached_plans = 64;
-    // How many choices of automatic{} are remembered, at least 1: one for each collective, power of two
-    // of bytes, root and set of required properties. Each is the name of an algorithm, with no steps.
-    std::size_t cached_choices = 256;
-    early_limits early{}; // limits for messages that come before their operation
-    // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
-    // equal on all ranks. If there is none, those that the transport states are used
-    // (bough/select/transport_costs.hpp), and communicator::options() has them here.
-    any_cost_model costs{};
-    // Which ranks are near each other (make_two_levels in bough/select/standard/two_levels.hpp), by
-    // their numbers in this communicator: then plans of two levels are candidates, too, and `costs`
-    // may be left to them. Must be equal on all ranks. Empty: what the transport knows.
-    std::shared_ptr<const two_levels> levels{};
-    // Called while a blocking call waits, and by wait() and wait_for() of operations.
-    waiting_hook while_waiting{};
-    // What is recorded of calls, and who gets reports (doc/reports.md).
-    report_options report{};
-};
 
 namespace detail {
 

@@ -29,7 +29,9 @@ enum class errc : std::uint8_t {
     unsupported = 12,   // the plan, the transport or the op cannot do this
     forked_child = 13,  // the process forked after the group was made
     would_block = 14,   // the transport takes no more now: try again after polling
+    no_majority = 15,   // of an agreement: too few ranks have agreed; `mine` of `theirs` ranks
 };
+inline constexpr errc last_errc = errc::no_majority; // the highest code
 
 // What a call_mismatch is about, and a protocol_error between builds.
 enum class mismatch : std::uint8_t {
@@ -105,6 +107,7 @@ constexpr const char* describe(errc code) noexcept {
     case errc::unsupported: return "not supported by this plan, transport or op";
     case errc::forked_child: return "the process forked after the group was made";
     case errc::would_block: return "the transport takes no more at the moment";
+    case errc::no_majority: return "a majority of the ranks is needed";
     }
     return "unknown error";
 }

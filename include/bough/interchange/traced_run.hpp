@@ -144,7 +144,7 @@ private:
         if (what != kind::end) return c.messages.push_back({what, at_ns, e.bytes, e.step, e.peer});
         c.has_ended = true;
         c.end_ns = at_ns;
-        c.code = e.code <= static_cast<std::uint8_t>(errc::would_block) ? static_cast<errc>(e.code) : errc::ok;
+        c.code = e.code <= static_cast<std::uint8_t>(last_errc) ? static_cast<errc>(e.code) : errc::ok;
         in_flight.erase(its);
     }
     // All times count from the first one. The machine of the first track sets the clock.

@@ -85,8 +85,8 @@ bool read_recording(std::span<const std::byte>& bytes, recording& made, std::str
     const recording_identity& of = head.of;
     const bool is_sound = of.size != 0 && of.size <= 1u << 22 && of.rank < of.size && of.members <= of.size &&
                           of.calls != 0 && of.calls <= 1u << 20 && (of.calls & (of.calls - 1)) == 0 &&
-                          head.bytes == head.end() && head.poison.code <= errc::would_block &&
-                          head.poison.cause <= errc::would_block && head.poison.mismatch <= mismatch::segment;
+                          head.bytes == head.end() && head.poison.code <= last_errc && head.poison.cause <= last_errc &&
+                          head.poison.mismatch <= mismatch::version;
     if (!is_sound) return no("is broken: its head contradicts itself");
     if (bytes.size() < head.calls_at())
         return no("is cut: it has " + std::to_string(bytes.size()) + " of " + std::to_string(head.bytes) + " bytes");
@@ -108,7 +108,7 @@ bool read_recording(std::span<const std::byte>& bytes, recording& made, std::str
     for (std::size_t i = 0; i != ring.size(); ++i) {
         call_record& c = ring[i];
         if (c.its.state == call_state::none || (c.number & (of.calls - 1)) != i) continue;
-        if (c.its.state > call_state::failed || c.its.code > errc::would_block) continue; // half written
+        if (c.its.state > call_state::failed || c.its.code > last_errc) continue; // half written
         const bool is_past = static_cast<std::int32_t>(c.number - of.ended_at_once) <= 0 && of.ended_at_once != 0;
         if (c.its.state == call_state::in_flight && is_past) c.its.state = call_state::ended_at_once;
         made.calls.push_back(c);

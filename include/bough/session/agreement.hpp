@@ -15,6 +15,11 @@
 // the decision, too, and finds itself among the failed: its agreement ends with peer_aborted, and
 // it is out. (doc/design/007-agreement.md)
 //
+// With `voters` a majority is needed. A rank that has decided goes on to count the voters that have told
+// it the same decision, itself among them, and ends without error when they are more than half. A rank
+// decides once, so two majorities have the same decision, whatever was suspected. A rank that cannot
+// get so many, or not within the time of a round, ends with no_majority: it does not know the outcome.
+//
 // It is a state machine: step() never blocks, and is one step of the session under its lock;
 // bough/group.hpp waits. Messages: p - 1 for each round and rank, in at most 2(f + 1) rounds if f
 // ranks fail, and p - 1 for the decision.
@@ -25,6 +30,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/session/session.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,6 +55,7 @@ class agreement_round {
 public:
     // `known`: what this rank says in it.
     void begin(const agreed& known) {
+        ++number_;
         next_ = known;
         heard_.assign(known.failed.size(), 0);
         same_ = true;
@@ -63,13 +70,37 @@ public:
     void lose(std::size_t member, unsigned char how) noexcept { next_.failed[member] |= how; }
     // All said exactly what this rank knows.
     bool is_unanimous(const agreed& known) const noexcept { return same_ && next_ == known; }
+    // How many came before it.
+    std::uint32_t number() const noexcept { return number_; }
     // What this rank knows after it.
     const agreed& next() const noexcept { return next_; }
 
 private:
     agreed next_;
     std::vector<unsigned char> heard_; // by member
+    std::uint32_t number_ = ~std::uint32_t{0};
     bool same_ = true;
+};
+
+// Which voters have made the decision of this rank.
+class vote_count {
+public:
+    // No voters: no majority is needed. Pre: each voter is a member.
+    vote_count(const std::vector<rank_t>& members, const std::vector<rank_t>& voters)
+        : awaited_(members.size(), 0), voters_(voters.size()) {
+        for (const rank_t r : voters)
+            awaited_[static_cast<std::size_t>(std::find(members.begin(), members.end(), r) - members.begin())] = 1;
+    }
+    void add(std::size_t member) noexcept { count_ += std::exchange(awaited_[member], 0); }
+    bool is_awaited(std::size_t member) const noexcept { return awaited_[member] != 0; }
+    std::size_t count() const noexcept { return count_; }
+    std::size_t voters() const noexcept { return voters_; }
+    // Would it be one with so many more?
+    bool is_majority(std::size_t more) const noexcept { return voters_ == 0 || 2 * (count_ + more) > voters_; }
+
+private:
+    std::vector<unsigned char> awaited_; // by member: a voter whose decision has not come
+    std::size_t voters_, count_ = 0;
 };
 
 } // namespace detail
@@ -78,15 +109,16 @@ template <Transport T>
 class agreement {
 public:
     // `members`: the ranks of the transport that take part, this one among them. `number`: counts
-    // the agreements of this context.
+    // the agreements of this context. `voters`: of whose members a majority is needed; empty: none is.
     agreement(session<T>& shared, std::vector<rank_t> members, std::uint16_t context, std::uint32_t number,
-              std::uint64_t word, std::uint64_t round_timeout_ns)
+              std::uint64_t word, std::uint64_t round_timeout_ns, const std::vector<rank_t>& voters = {})
         : session_(shared), members_(std::move(members)), number_(number), context_(context),
-          timeout_ns_(round_timeout_ns), known_{word, std::vector<unsigned char>(members_.size(), 0)} {
+          timeout_ns_(round_timeout_ns), known_{word, std::vector<unsigned char>(members_.size(), 0)},
+          votes_(members_, voters) {
         session_.with_lock([this] { begin_round(); });
     }
 
-    bool done() const noexcept { return done_; }
+    bool done() const noexcept { return stage_ == stage::done; }
     const status& result() const noexcept { return result_; }
     // When the time of the round is up; step() changes it.
     const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
@@ -97,16 +129,16 @@ public:
 
     // Handles the messages that have come. Call it after each session::progress() until done().
     void step() {
-        if (!done_) session_.with_lock([this] { locked_step(); });
+        if (!done()) session_.with_lock([this] { locked_step(); });
     }
 
 private:
     void locked_step() {
         read_inbox();
-        if (done_) return;
+        if (done()) return;
+        const bool late = ++idle_ % 256 == 0 && session_.now_ns() >= deadline_ns_;
+        if (stage_ == stage::counts_votes) return look_at_votes(late);
         bool complete = true;
-        bool late = false;
-        if (++idle_ % 256 == 0) late = session_.now_ns() >= deadline_ns_;
         for (std::size_t i = 0; i != members_.size(); ++i) {
             if (known_.failed[i] != 0 || round_.has_heard(i) || members_[i] == session_.rank()) continue;
             if (session_.is_lost(members_[i]) || late) {
@@ -137,18 +169,34 @@ private:
     void end_round() {
         if (round_.is_unanimous(known_)) return decide();
         known_ = round_.next();
-        ++rounds_;
         begin_round();
     }
     void decide() {
         for (std::size_t i = 0; i != members_.size(); ++i)
             if ((known_.failed[i] & detail::agreed::dead) != 0) session_.suspect(members_[i]);
         tell(true);
-        done_ = true;
+        deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns_);
+        for (std::size_t i = 0; i != members_.size(); ++i)
+            if (members_[i] == session_.rank()) votes_.add(i);
+        stage_ = stage::counts_votes;
+        end_if_majority();
+    }
+    bool has_decided() const noexcept { return stage_ != stage::in_round; }
+    void end_if_majority() noexcept {
+        if (votes_.is_majority(0)) stage_ = stage::done;
+    }
+    // Pre: this rank has decided, and has read its inbox.
+    void look_at_votes(bool late) {
+        std::size_t awaited = 0;
+        for (std::size_t i = 0; i != members_.size() && !late; ++i)
+            awaited += known_.failed[i] == 0 && votes_.is_awaited(i) && !session_.is_lost(members_[i]);
+        if (votes_.is_majority(awaited)) return;
+        result_ = {.code = errc::no_majority, .mine = votes_.count(), .theirs = votes_.voters()};
+        stage_ = stage::done;
     }
 
     void tell(bool decided) {
-        const header h{rounds_, decided ? 1u : 0u, known_.word};
+        const header h{round_.number(), decided ? 1u : 0u, known_.word};
         std::vector<std::byte> bytes(sizeof h + known_.failed.size());
         std::memcpy(bytes.data(), &h, sizeof h);
         std::memcpy(bytes.data() + sizeof h, known_.failed.data(), known_.failed.size());
@@ -162,7 +210,7 @@ private:
 
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
-        for (std::size_t i = 0; i < inbox.size() && !done_;) {
+        for (std::size_t i = 0; i < inbox.size() && !done();) {
             const envelope& tag = inbox[i].tag;
             const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
             if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {
@@ -182,7 +230,7 @@ private:
     bool is_due(const control_message& m) const noexcept {
         if (m.bytes.size() != sizeof(header) + members_.size()) return true; // nonsense: hear() drops it
         const header h = header_of(m);
-        return h.decided != 0 || h.round <= rounds_;
+        return h.decided != 0 || h.round <= round_.number();
     }
     void hear(const control_message& m) {
         std::size_t from = 0;
@@ -192,17 +240,20 @@ private:
         const header h = header_of(m);
         detail::agreed theirs{h.word, std::vector<unsigned char>(members_.size())};
         std::memcpy(theirs.failed.data(), m.bytes.data() + sizeof h, theirs.failed.size());
+        if (has_decided() && h.decided == 0) return;
         for (std::size_t i = 0; i != members_.size(); ++i)
             if (members_[i] == session_.rank() && theirs.failed[i] != 0) { // this rank was taken for dead: it is out
                 result_ = came_too_late(session_.rank());
-                done_ = true;
+                stage_ = stage::done;
                 return;
             }
         if (h.decided != 0) {
+            if (!has_decided() || theirs == known_) votes_.add(from);
+            if (has_decided()) return end_if_majority();
             known_ = std::move(theirs);
             return decide();
         }
-        if (h.round == rounds_) round_.hear(from, theirs, known_);
+        if (h.round == round_.number()) round_.hear(from, theirs, known_);
     }
 
     session<T>& session_;
@@ -212,10 +263,10 @@ private:
     std::uint64_t timeout_ns_;
     detail::agreed known_;
     detail::agreement_round round_;
-    std::uint32_t rounds_ = 0; // that are over
     std::uint32_t idle_ = 0;
     std::uint64_t deadline_ns_ = 0;
-    bool done_ = false;
+    detail::vote_count votes_;
+    enum class stage : std::uint8_t { in_round, counts_votes, done } stage_ = stage::in_round;
     status result_{};
 };
 
