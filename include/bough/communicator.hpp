@@ -66,6 +66,8 @@ public:
     void set_timeout(const D& timeout) noexcept { // any std::chrono::duration
         set_timeout_ns(nanoseconds_of(timeout));
     }
+    // Sets options().priority, for the operations that are started from now on.
+    void set_priority(int priority) { core_->set_priority(priority); }
     // Sets options().while_waiting, for the waits that begin from now on.
     void set_while_waiting(const waiting_hook& hook) noexcept { core_->set_while_waiting(hook); }
     // Sets options().costs. An empty model: the costs that options().levels or the transport state again.

@@ -44,6 +44,7 @@ public:
     virtual bool wait_for_ns(std::uint64_t ns) = 0;
     virtual void cancel() = 0;
     virtual void set_timeout_ns(std::uint64_t ns) = 0;
+    virtual void set_priority(int priority) = 0;
     virtual void start() = 0;
     virtual const status& result() const noexcept = 0;
     virtual std::string where() const { return {}; } // begins what() of its error
@@ -98,6 +99,11 @@ public:
     template <Duration D>
     void set_timeout(const D& d) {
         set_timeout_ns(nanoseconds_of(d));
+    }
+    // Gives the operation a priority in place of communicator_options::priority. For a persistent
+    // operation this holds for the run that is in flight.
+    void set_priority(int priority) {
+        if (started_ != nullptr) started_->set_priority(priority);
     }
     // Gives the operation up if it has not ended. It ends with errc::cancelled here, and with
     // peer_aborted on the other ranks of its communicator that have not finished it. Nothing else ends

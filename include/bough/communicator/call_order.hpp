@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,8 @@ public:
 
 protected:
     ~named_call() = default;
-    std::string_view name_; // no data: it has no name
+    std::string_view name_;           // no data: it has no name
+    std::optional<int> own_priority_; // that was given to it while it waits
 
 private:
     template <Transport T>

@@ -127,6 +127,7 @@ public:
         if (is_stale()) return stale();
         envelope tag = next_tag();
         op.record_in(reporter.recorded);
+        op.set_priority(options.priority);
         bool has_started = false;
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -210,6 +211,11 @@ public:
     bool in_hook() const noexcept { return reporter.in_hook; }
     // Has a blocking call nothing to do with hooks, signals and reports?
     bool is_plain() const noexcept { return reporter.is_plain && !reporter.in_hook; }
+    void set_priority(int priority) {
+        options.priority = priority;
+        if (priority != 0) session_->use_priorities();
+        repeated.forget(); // they keep theirs
+    }
     void set_while_waiting(const waiting_hook& hook) noexcept {
         options.while_waiting = hook;
         reporter.is_plain = !wants_hook() && !options.report.on_failure;
@@ -373,6 +379,7 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
     for (rank_t r = 0; r != members_.size(); ++r)
         if (members_[r] == session_->rank()) rank_ = r;
     session_->open_communicator(context_, members_);
+    if (options.priority != 0) session_->use_priorities();
 }
 
 template <Transport T>

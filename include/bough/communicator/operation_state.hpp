@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +90,7 @@ public:
     // Starts a run. An error: it has not started.
     status launch() {
         result_ = {};
+        own_priority_.reset();
         if (is_named()) [[unlikely]]
             return launch_named();
         return begin(core_->start(op_, work_->work, call_, signature_));
@@ -170,6 +172,10 @@ public:
     void set_timeout_ns(std::uint64_t ns) override {
         if (waits()) return core_->order()->set_timeout_ns(*this, ns);
         if (!ended_) session_().set_timeout_ns(op_, ns);
+    }
+    void set_priority(int priority) override {
+        if (waits()) own_priority_ = priority;
+        if (!ended_ && !waits()) session_().set_priority(op_, priority);
     }
     void start() override {
         BOUGH_EXPECTS(done(), "start: the operation is still in flight");
@@ -275,7 +281,10 @@ private:
     // --- a call with a name ---
 
     bool has_ended() override { return done(); }
-    void take_turn() override { (void)begin(core_->start_next(op_, work_->work, call_, signature_)); }
+    void take_turn() override {
+        (void)begin(core_->start_next(op_, work_->work, call_, signature_));
+        if (own_priority_) set_priority(*std::exchange(own_priority_, {}));
+    }
     void fail(const status& why) noexcept override { end(why); }
     BOUGH_COLD status launch_named() {
         status bad{.code = errc::no_resources};

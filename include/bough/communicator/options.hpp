@@ -43,6 +43,10 @@ struct communicator_options {
     std::shared_ptr<const two_levels> levels{};
     // Called while a blocking call waits, and by wait() and wait_for() of operations.
     waiting_hook while_waiting{};
+    // Of operations that have something to send to one rank, those with a higher priority go first:
+    // started ones, over all communicators of a transport. It orders what this rank sends and changes no
+    // result, so ranks may have different ones. A single operation: operation::set_priority.
+    int priority = 0;
     // Who must agree in agree(), shrink() and grow(). Should be equal on all ranks.
     agreement_rule agreement = agreement_rule::survivors;
     // What is recorded of calls, and who gets reports (doc/reports.md).

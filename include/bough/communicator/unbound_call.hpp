@@ -31,6 +31,7 @@ public:
     bool wait_for_ns(std::uint64_t) override { return true; }
     void cancel() override {}
     void set_timeout_ns(std::uint64_t) override {}
+    void set_priority(int) override {}
     void start() override { (void)core_->refuse(result_); }
     const status& result() const noexcept override { return result_; }
     std::size_t memory_bytes() const noexcept override { return 0; }

@@ -66,6 +66,7 @@ public:
     std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
     const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
     std::size_t outstanding() const noexcept { return flight_.size(); }
+    void use_priorities() { flight_.use_priorities(size()); }
     bool is_disputed() const noexcept { return failure_.dispute().is_open(); }
     // When check_deadlines() must look at this operation again.
     std::uint64_t attend_ns(const session_operation& op) const noexcept {
@@ -77,8 +78,7 @@ public:
     control<T>& messages() noexcept { return control_; }
     bool forked() const noexcept { return detail::is_forked(transport_); }
     detail::records<T>& records() noexcept { return failure_.records(); }
-    // Notes in the recorders what is in flight.
-    void note() {
+    void note() { // in the recorders, what is in flight
         leave_straight();
         failure_.sheltered([&] { records().note(); });
     }

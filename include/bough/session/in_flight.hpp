@@ -3,7 +3,9 @@
 // starts.
 //
 // It finds operations, by their call or by the id of a post, and says what each of them may send: the
-// oldest may always send, others only as much as their peers can keep (ahead.hpp). It needs of an
+// oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
+// has no room for a message of one with a higher priority, the others send that rank nothing until it
+// has gone; what is sent ahead always finds room in the end, so nobody waits for ever. It needs of an
 // operation what session_operation has, and of the transport the concept.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
 #define BOUGH_SESSION_IN_FLIGHT_HPP
@@ -21,8 +23,10 @@
 #include <bough/session/operation_table.hpp>
 #include <bough/session/unexpected.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -64,6 +68,10 @@ public:
         op.taken_back_by_ = no_rank;
         op.late_.places = nullptr; // by messages
         if (op.result_) op.result_ = {};
+    }
+    // From now on priorities count. May throw if memory runs out; then they do not.
+    BOUGH_COLD void use_priorities(rank_t ranks) {
+        if (urgent_.empty()) urgent_.resize(ranks, nobody_waits);
     }
     // Makes room for operations of this plan.
     void reserve(prepared& work) { ahead_.prepare(work); }
@@ -111,6 +119,8 @@ public:
     posted send(session_operation& op, std::uint32_t step, rank_t to, std::uint32_t segment,
                 std::span<const std::byte> bytes) {
         const bool oldest = is_oldest(op);
+        if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
+            return blocked_ = true, posted::would_block;
         if (!oldest && !ahead_.fits(to, bytes.size())) {
             if (op.record_.in != nullptr) op.record_.in->refused();
             return blocked_ = true, posted::would_block;
@@ -121,7 +131,10 @@ public:
         // handled. A retry sends again after those.
         if (result == posted::failed && handling_) result = posted::would_block;
         if (result == posted::pending) ++op.pending_;
-        if (result == posted::would_block) blocked_ = true;
+        if (result == posted::would_block) {
+            blocked_ = true;
+            if (!urgent_.empty()) urgent_[to] = std::max(urgent_[to], op.priority_);
+        }
         if (op.record_.in != nullptr) note_send(op, step, to, bytes.size(), result);
         if (!oldest && (result == posted::pending || result == posted::complete))
             ahead_.sent(*op.work_, to, bytes.size());
@@ -131,11 +144,12 @@ public:
     // many in flight it is true until all have had a turn.
     bool was_blocked() noexcept {
         const bool was = std::exchange(blocked_, false);
-        if (was) due_ = size();
-        return was || (due_ != 0 && size() >= most_turns);
+        if (was) turns_.due = size();
+        return was || (turns_.due != 0 && size() >= most_turns);
     }
     // Calls f(op) for all that are in flight if they are few; otherwise for the oldest, and for some
-    // others in turn. So a poll takes no longer with thousands in flight.
+    // others in turn. So a poll takes no longer with thousands in flight. Those with the highest priority
+    // come first if they are few.
     template <class F>
     void for_some(F&& f) {
         const auto turn_of = [&](std::size_t& i) {
@@ -144,15 +158,19 @@ public:
             // Otherwise it has ended, and another is in its place.
             if (i < size() && &(*this)[i] == &op) ++i;
         };
+        if (!urgent_.empty()) [[unlikely]] {
+            std::fill(urgent_.begin(), urgent_.end(), nobody_waits); // who still waits will say so
+            if (size() < most_turns) return for_all_by_priority(turn_of);
+        }
         if (size() < most_turns) {
             for (std::size_t i = 0; i < size();) turn_of(i);
             return;
         }
         f((*this)[0]);
-        for (std::size_t turns = 1; turns != most_turns && due_ != 0 && !empty(); ++turns) {
-            --due_;
-            if (next_turn_ >= size()) next_turn_ = 0;
-            turn_of(next_turn_);
+        for (std::size_t turns = 1; turns != most_turns && turns_.due != 0 && !empty(); ++turns) {
+            --turns_.due;
+            if (turns_.next >= size()) turns_.next = 0;
+            turn_of(turns_.next);
         }
     }
     // Between these two, events that were polled are being handled. Pre: no others are.
@@ -180,6 +198,24 @@ private:
     // until few are left.
     static constexpr std::size_t most_searched = 16, few = 4;
     static constexpr std::size_t most_turns = 64; // of a poll
+
+    static constexpr int nobody_waits = std::numeric_limits<int>::min();
+
+    template <class Turn>
+    BOUGH_COLD void for_all_by_priority(const Turn& turn_of) {
+        for (std::int64_t above = std::int64_t{1} << 32;;) {
+            std::int64_t highest = nobody_waits - std::int64_t{1};
+            for (std::size_t i = 0; i != size(); ++i)
+                if (const int its = (*this)[i].priority_; its < above) highest = std::max<std::int64_t>(highest, its);
+            if (highest < nobody_waits) return;
+            for (std::size_t i = 0; i < size();)
+                if ((*this)[i].priority_ == highest)
+                    turn_of(i);
+                else
+                    ++i;
+            above = highest;
+        }
+    }
 
     static std::uint64_t key_of(const envelope& call) noexcept {
         return std::uint64_t{call.context} << 32 | call.operation;
@@ -223,7 +259,7 @@ private:
             return;
         }
         take_out(op);
-        if (due_ != 0) ++due_, next_turn_ -= next_turn_ != 0 ? 1u : 0u; // none is passed over
+        if (turns_.due != 0) ++turns_.due, turns_.next -= turns_.next != 0 ? 1u : 0u; // none is passed over
         ahead_.forget(*all_[ended_]->work_);
     }
     BOUGH_COLD void forget(session_operation& op) noexcept {
@@ -255,8 +291,12 @@ private:
     departures<T> departures_; // of all_
     // Counts starts: operations of two communicators may have the same number.
     std::uint32_t tickets_ = 0;
-    std::size_t next_turn_ = 0, due_ = 0; // of for_some(): who is next, and for how many
-    bool blocked_ = false;                // a post was refused
+    // By rank: the highest priority of those for whose messages there was no room. Empty: all are equal.
+    detail::plain_list<int> urgent_;
+    struct {
+        std::size_t next = 0, due = 0;
+    } turns_;              // of for_some(): whose is next, and for how many one is due
+    bool blocked_ = false; // a post was refused
     bool handling_ = false;
 };
 

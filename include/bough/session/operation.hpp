@@ -56,6 +56,9 @@ public:
     const call_digest& digest() const noexcept { return tag_.digest; }
     // Its calls are recorded there from now on. Pre: it is not in flight.
     void record_in(detail::recorder& its) noexcept { record_.in = &its; }
+    // Of two operations that have something to send to one rank, the one with the higher priority goes
+    // first. Pre: it is not in flight. (session::set_priority: it may be.)
+    void set_priority(int priority) noexcept { priority_ = priority; }
 
 private:
     template <Transport T>
@@ -122,6 +125,7 @@ private:
     // Upper half of the ids of its posts: unique on this rank while it is in flight.
     std::uint32_t ticket_ = 0;
     std::uint32_t pending_ = 0; // posts that the transport still holds
+    int priority_ = 0;
     // The sender of a message that this operation needs: it took the message back, or made another
     // call. The reason is still to come.
     rank_t taken_back_by_ = no_rank;

@@ -129,6 +129,16 @@ public:
         const lock_guard held = hold();
         if (!op.done_) op.start_clock(core_.transport().now_ns());
     }
+    // From now on the priorities of operations count.
+    void use_priorities() {
+        with_lock([&] { core_.use_priorities(); });
+    }
+    // The operation may be in flight.
+    void set_priority(session_operation& op, int priority) {
+        const lock_guard held = hold();
+        core_.use_priorities();
+        op.set_priority(priority);
+    }
     // Sets the deadline of an operation to so much time from now.
     void set_timeout_ns(session_operation& op, std::uint64_t timeout_ns) {
         const lock_guard held = hold();
