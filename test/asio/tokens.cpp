@@ -2,6 +2,7 @@
 // Completion tokens, and what a handler brings with it: its executor, its allocator, its cancellation slot.
 #include "asio/flights.hpp"
 #include "support/catch.hpp"
+#include <bough/call/named.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
@@ -101,6 +102,50 @@ struct handler_with_executor {
 } // namespace
 
 #ifdef BOOST_ASIO_HAS_CO_AWAIT
+TEST_CASE("async: calls with names, which ranks start in different orders") {
+    each_rank(3, [](auto& comm, asio::io_context& io) {
+        const auto me = comm.rank();
+        std::vector<std::vector<int>> x;
+        for (int layer = 0; layer != 6; ++layer) x.emplace_back(100, layer);
+        int ended = 0;
+        status of_awaited;
+        for (int i = 0; i != 6; ++i) {
+            const int layer = static_cast<int>((i * 5 + me * 2) % 6); // in an order of its own
+            const std::string name = "gradient/" + std::to_string(layer);
+            if (layer == 3) // a lazy token copies the name
+                asio::co_spawn(
+                    io,
+                    [&, name]() -> asio::awaitable<void> {
+                        of_awaited = co_await async_allreduce(comm, x[3], plus{}, named{std::string(name)},
+                                                              as_status(asio::use_awaitable));
+                        ++ended;
+                    },
+                    asio::detached);
+            else
+                async_allreduce(comm, x[static_cast<std::size_t>(layer)], plus{}, named{name}, [&](error_code e) {
+                    expect(!e, "a call with a name failed");
+                    ++ended;
+                });
+        }
+        io.run();
+        expect(ended == 6 && !of_awaited, "a call with a name has not ended, or not well");
+        for (int layer = 0; layer != 6; ++layer)
+            expect(x[static_cast<std::size_t>(layer)].back() == 3 * layer, "calls of other names have met");
+    });
+}
+
+TEST_CASE("async: a name that is in flight breaks the communicator, as with start_") {
+    each_rank(2, [](auto& comm, asio::io_context& io) {
+        std::vector<int> x(10, 1), y(10, 1);
+        int failed = 0;
+        const auto count = [&](const status& s) { failed += s ? 1 : 0; };
+        async_allreduce(comm, x, plus{}, named{"a"}, as_status(count));
+        async_allreduce(comm, y, plus{}, named{"a"}, as_status(count));
+        io.run();
+        expect(failed == 2 && bool(comm.poison()), "a name twice went unseen");
+    });
+}
+
 TEST_CASE("async: a coroutine awaits one collective after the other, beside a timer, in one thread") {
     std::atomic<int> ends{0}, went_on{0};
     each_rank(4, [&](auto& comm, asio::io_context& io) {

@@ -3,6 +3,7 @@
 //
 //   bough::communicator comm{bough::on_executor{std::move(transport), io}};        // bough/asio/on_executor.hpp
 //   bough::async_allreduce(comm, data, op [, choice], token);
+//   bough::async_allreduce(comm, data, op, bough::named{"gradient/7"}, token);      // bough/call/named.hpp
 //   bough::async_wait(comm, op, token);                                            // for an operation
 // The arguments before the token, and the rules for them, are those of the collective:
 // bough/allreduce.hpp and so on. A value is a variable that the result is written into. The token

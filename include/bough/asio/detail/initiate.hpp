@@ -15,6 +15,7 @@
 #include <bough/call/contiguous.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/initiator.hpp>
+#include <bough/call/named.hpp>
 #include <bough/communicator.hpp>
 #include <bough/operation.hpp>
 #include <bough/os/asio_config.hpp>
@@ -32,6 +33,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -165,17 +168,19 @@ void complete_later(communicator<on_executor<T, E>>& comm, operation own, operat
 }
 
 // Starts a collective. A lazy token (deferred, use_awaitable) keeps this object until the result is
-// wanted.
+// wanted, and so it has a copy of the name.
 template <class Forms, class X, class Result>
 struct initiate_collective {
     using executor_type = typename X::executor_type;
     communicator<X>* comm;
+    std::optional<std::string> name;
 
     executor_type get_executor() const noexcept { return comm->transport().get_executor(); }
     template <class Handler, class... A>
     void operator()(Handler&& handler, A&&... arguments) const {
-        detail::complete_later<Result>(*comm, detail::start<Forms>(*comm, std::forward<A>(arguments)...), nullptr,
-                                       std::forward<Handler>(handler));
+        const named its = name ? detail::name_in({*name}) : named{};
+        operation started = detail::start_named<operation, Forms>(*comm, its, std::forward<A>(arguments)...);
+        detail::complete_later<Result>(*comm, std::move(started), nullptr, std::forward<Handler>(handler));
     }
 };
 template <class X, class Result>
@@ -209,26 +214,34 @@ decltype(auto) with_result_of(Token& token, F&& f) {
         return f(std::type_identity<boost::system::error_code>(), token);
 }
 
-// One async_ collective: the arguments of the collective, and a completion token.
+// One async_ collective: the arguments of the collective, a name if it has one, and a completion token.
 template <class Forms>
 struct asynchronous {
     template <class X, class... A>
     requires(sizeof...(A) != 0) decltype(auto) operator()(communicator<X>& comm, A&&... arguments_and_token) const {
         static_assert(is_on_executor_v<X>, "bough: an async_ collective needs a communicator over an executor: "
                                            "communicator comm{on_executor{std::move(transport), io_context}}");
-        return initiate(comm, std::make_index_sequence<sizeof...(A) - 1>(),
+        constexpr std::size_t names = (std::size_t{0} + ... + is_named_v<A>);
+        return initiate(comm, std::make_index_sequence<sizeof...(A) - 1 - (names == 1 ? 1 : 0)>(),
                         std::forward_as_tuple(std::forward<A>(arguments_and_token)...));
     }
 
 private:
     template <class X, std::size_t... I, class... A>
     static decltype(auto) initiate(communicator<X>& comm, std::index_sequence<I...>, std::tuple<A...>&& all) {
+        constexpr std::size_t last = sizeof...(A) - 1;
+        static_assert(!(is_named_v<std::tuple_element_t<I, std::tuple<A...>>> || ...) &&
+                          !is_named_v<std::tuple_element_t<last, std::tuple<A...>>>,
+                      "bough: an async_ call has one name, behind its other arguments and before the token: "
+                      "named{\"gradient/7\"}");
         if constexpr (explain_call<Forms, initiator<X>, std::tuple_element_t<I, std::tuple<A...>>...>()) {
-            auto& token = std::get<sizeof...(I)>(all); // an lvalue, as async_initiate takes it
+            std::optional<std::string> name;
+            if constexpr (sizeof...(I) != last) name = std::get<sizeof...(I)>(all).name;
+            auto& token = std::get<last>(all); // an lvalue, as async_initiate takes it
             return with_result_of(
                 token, [&]<class Result, class Token>(std::type_identity<Result>, Token& given) -> decltype(auto) {
                     return boost::asio::async_initiate<Token, void(Result)>(
-                        initiate_collective<Forms, X, Result>{&comm}, given,
+                        initiate_collective<Forms, X, Result>{&comm, std::move(name)}, given,
                         as_argument<I>(std::get<I>(std::move(all)))...);
                 });
         }
