@@ -20,8 +20,9 @@ namespace {
 // What the loop needs of a link, over one end of a socket pair.
 struct plain_link {
     struct incoming {
-        bool waits = false;
+        bool waits = false, more = false;
         bool blocked() const noexcept { return waits; }
+        bool has_more() const noexcept { return more; }
     };
     plain_link(boost::asio::io_context& io, wake_rooms& r) : rooms(r), stream(make(io, other)) {}
     bool has_to_write() const noexcept { return to_write; }
@@ -161,4 +162,11 @@ TEST_CASE("tcp_event_loop: rings once for what has come to the acceptor") {
     l.loop.listen_to_acceptor(acceptor.get());
     l.loop.turn(0);
     CHECK(l.loop.has_rung()); // the byte is still there
+}
+
+TEST_CASE("tcp_event_loop: a hot link may have more to read than its socket says") {
+    loop_of_links l(2);
+    CHECK_FALSE(l.loop.has_more());
+    l.links[1]->in.more = true;
+    CHECK(l.loop.has_more());
 }

@@ -17,6 +17,7 @@ struct reader {
     explicit reader(std::uint64_t chunks) : budget{.most = chunks * tcp_chunk::capacity} {}
     void read(std::size_t most = 0) {
         now = {};
+        input.begin_turn();
         input.read(stream, most, now);
     }
     std::string first_of_header() {

@@ -37,6 +37,7 @@ struct announced {
     }
     bool read_on() {
         tcp_reading now;
+        input.begin_turn();
         return message.read_on(stream, now);
     }
     bool is_impatient_for(int polls) {
@@ -86,6 +87,7 @@ TEST_CASE("tcp_long_message: what was read before lies in the chunk") {
     a.comes(payload);
     a.tail_comes();
     tcp_reading now;
+    a.input.begin_turn();
     a.input.read(a.stream, 0, now);
     CHECK(a.message.take(a.stream, into, 7));
     CHECK((into.back() == std::byte{'m'} && a.input.size() == 0 && a.message.outcome() == errc::ok));

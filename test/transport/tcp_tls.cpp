@@ -78,6 +78,38 @@ TEST_CASE("tcp_tls: collectives give the right result, all pairs connected or la
         }
 }
 
+// A turn reads a part of a message. What TLS has read behind it lies in no socket any more.
+TEST_CASE("tcp_tls: a receiver that sleeps between its polls reads messages of any length to their ends") {
+    auto ends = ends_of<tcp_tls>(2, options_of(authority().issue()));
+    for (std::size_t bytes = most_short_bytes + 1; bytes < 3 * part_bytes; bytes += bough_test::all() ? 100 : 1'999) {
+        CAPTURE(bytes);
+        const std::vector<std::byte> from(bytes, static_cast<std::byte>(bytes % 251));
+        std::vector<std::byte> into(bytes);
+        std::array<event, 4> events;
+        const auto begin = clock_type::now();
+        const auto is_late = [&] { return ms_since(begin) > 10'000; };
+        bool taken = false;
+        posted result = posted::would_block;
+        while (result == posted::would_block && !is_late()) {
+            ends[0].poll(events);
+            result = ends[0].post_send(1, {}, from, 1);
+        }
+        for (bool sent = result == posted::complete; !is_late() && (!sent || ends[0].unsent());)
+            sent |= ends[0].poll(events) != 0;
+        REQUIRE_FALSE(is_late()); // all of it is in the kernel
+        while (!taken && !is_late()) {
+            if (ends[1].poll(events) == 0)
+                ends[1].wait(~0u, steady_now_ns() + 1'000'000'000);
+            else if (events[0].what == event::kind::arrived)
+                taken = ends[1].take(events[0].id, into, 2) == posted::complete;
+            else
+                taken = events[0].what == event::kind::complete && events[0].code == errc::ok;
+        }
+        REQUIRE(taken);
+        REQUIRE(into == from);
+    }
+}
+
 TEST_CASE("tcp_tls: nothing that is sent can be read on the way") {
     auto ends = ends_of<tcp_tls>(2, options_of(authority().issue()));
     const std::string secret = "nobody else should read this, and nobody does";

@@ -154,7 +154,7 @@ public:
     // Returns at once for a while if each rank has a core, so that the caller spins. Then sleeps
     // until a socket is ready.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
-        if (idle < spins_ || forked() || !ends_.empty()) return;
+        if (idle < spins_ || forked() || !ends_.empty() || loop_.has_more()) return;
         std::uint64_t most_ns = 50'000'000;
         // poll() will soon read what stays hot, or give up waiting.
         if (!loop_.cool_all()) most_ns = 200'000;
@@ -184,7 +184,7 @@ public:
         if (forked() || !ends_.empty() || (membership_.is_lazy() && membership_.is_busy())) return false;
         for (const auto& link : links_.all()) {
             if (!link || !link->open) continue;
-            if (link->in.is_impatient()) return false;
+            if (link->in.is_impatient() || link->in.has_more()) return false;
             if (link->in.window().owes_credit() && !link->has_to_write() && !link->out.broken())
                 return false; // the next poll sends it
             const bool to_write = link->has_to_write();

@@ -64,6 +64,10 @@ public:
         std::erase_if(hot_, [](const Link* link) { return link->listening; });
         return all;
     }
+    // A link has more to read than the last poll has read of it.
+    bool has_more() const noexcept {
+        return std::any_of(hot_.begin(), hot_.end(), [](const Link* link) { return link->open && link->in.has_more(); });
+    }
     // The next poll reads another link first.
     void rotate() {
         if (hot_.size() > 1) std::rotate(hot_.begin(), hot_.begin() + 1, hot_.end());

@@ -45,6 +45,8 @@ public:
     bool blocked() const noexcept { return on_stream().is_announced(); }
     // The same, and poll() must still be called a few times, which may end the wait.
     bool is_impatient() const noexcept { return on_stream().is_impatient(); }
+    // The last poll(), or take(), has read enough for one turn, and not all that there is.
+    bool has_more() const noexcept { return input_.has_read_enough() && !drained_; }
     // Credit that the peer has sent since the last call.
     std::uint64_t credit() noexcept { return std::exchange(credit_, 0); }
     // Of the short frames that have come.
@@ -59,6 +61,7 @@ public:
     std::size_t poll(Stream& stream, std::span<event> events, due_events& ends, bool& moved) {
         std::size_t found = 0;
         tcp_reading now;
+        input_.begin_turn();
         while (step(stream, events, found, ends, now)) continue;
         moved |= now.moved;
         return found;

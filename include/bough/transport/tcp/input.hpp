@@ -23,8 +23,6 @@ namespace bough::inline BOUGH_ABI::detail {
 struct tcp_reading {
     bool may_read = true; // false: there is nothing more now, or enough was read
     bool moved = false;   // bytes were read
-    // A sender that goes on writing must not keep this rank from everything else.
-    std::uint64_t left = part_bytes;
 };
 
 class tcp_input {
@@ -43,6 +41,12 @@ public:
     // Nothing more will come.
     bool has_ended() const noexcept { return ended_; }
     void end() noexcept { ended_ = true; }
+
+    // A turn reads at most a part: a sender that goes on writing must not keep this rank from everything
+    // else.
+    void begin_turn() noexcept { left_ = part_bytes; }
+    // It has read that much. There may be more, perhaps in the stream itself, of which no socket tells.
+    bool has_read_enough() const noexcept { return left_ == 0; }
 
     // The next header; null: it has not come as a whole.
     const frame_header* header() {
@@ -92,8 +96,8 @@ public:
         case io_result::closed: ended_ = true; return 0;
         }
         now.moved = true;
-        now.left -= std::min<std::uint64_t>(n, now.left);
-        now.may_read = n == room && now.left != 0;
+        left_ -= std::min<std::uint64_t>(n, left_);
+        now.may_read = n == room && left_ != 0;
         return n;
     }
 
@@ -134,6 +138,7 @@ private:
     std::size_t begin_ = 0, end_ = 0; // of what lies in the chunk
     frame_header header_{};
     std::size_t header_got_ = 0; // bytes of a header that is read alone
+    std::uint64_t left_ = 0;     // that this turn may read
     bool ended_ = false;
 };
 

@@ -172,6 +172,7 @@ public:
         into_ = into.data();
         id_ = id;
         tcp_reading now;
+        input_.begin_turn();
         const bool over = read_on(stream, now);
         if (over) phase_ = phase::none;
         if (over && outcome() != errc::ok)
