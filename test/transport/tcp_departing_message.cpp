@@ -283,16 +283,46 @@ TEST_CASE("tcp_departing_message: what no gap may have is a protocol error") {
     CHECK(fault_of([&](auto gap) { gap[frame_kind_at - 4] = std::byte{9}; }) == errc::protocol_error); // a sequence
 }
 
+// A long message is read into memory of its own. There is none left for a short one in its gap, which stays on the socket;
+// whichever of the two is taken first.
+TEST_CASE("tcp_departing_message: a short message in a gap for which there is no memory") {
+    const bool long_first = GENERATE(true, false);
+    conversation c(tcp_chunk::capacity + two_parts + 100, tcp_chunk::capacity);
+    for (int i = 0; i != 3; ++i) REQUIRE(c.post(most_short_bytes) == posted::complete); // they fill the only chunk
+    c.flush();
+    c.wire.room = frame_header_bytes + part_bytes;
+    REQUIRE(c.post(two_parts) == posted::pending);
+    REQUIRE(c.post(16'000) == posted::complete);
+    for (int i = 0; i != 30; ++i) c.poll(); // nobody takes the long one
+    c.wire.room = ~std::size_t{0};
+    for (int i = 0; i != 8; ++i) {
+        c.flush();
+        c.poll();
+    }
+    REQUIRE(c.all[4].receiver == conversation::fate::announced);
+    REQUIRE((c.in.is_stream(c.all[3].handle) && c.in.is_stream(c.all[4].handle)));
+    c.take(long_first ? 3 : 4);
+    for (int i = 0; i != 4; ++i) c.poll();
+    CHECK((c.all[3].receiver == conversation::fate::read) == false);
+    c.take(long_first ? 4 : 3);
+    for (int i = 0; i != 4; ++i) c.poll();
+    CHECK((c.all[3].receiver == conversation::fate::read && c.all[4].receiver == conversation::fate::read));
+}
+
 TEST_CASE("tcp_departing_message: random messages come in order, whole, each once") {
     int overtaken = 0, without_memory = 0;
     for (std::uint64_t seed = 1; seed != 2'001; ++seed) {
         if (!bough_test::sampled(seed, 20)) continue;
         CAPTURE(seed);
         split_mix random(seed);
-        // With little memory some short messages, in gaps too, stay on the socket until they are taken.
-        const bool has_little = random.below(3) == 0;
-        const std::uint64_t cap = has_little ? tcp_chunk::capacity : std::uint64_t{4} << 20;
-        conversation c(cap, has_little ? cap : cap / 4);
+        // With little memory some short messages, in gaps too, stay on the socket until they are taken. With
+        // more, a long message may be read into memory meanwhile.
+        const std::uint64_t memory = random.below(4);
+        const bool has_little = memory < 2;
+        const std::uint64_t cap = memory == 0   ? tcp_chunk::capacity
+                                  : memory == 1 ? tcp_chunk::capacity + two_parts
+                                                : std::uint64_t{4} << 20;
+        conversation c(cap, has_little ? std::uint64_t{tcp_chunk::capacity} : cap / 4);
         const std::size_t messages = 5 + random.below(40);
         std::vector<std::uint32_t> kept;
         for (int still = 0; still != 300;) {

@@ -66,7 +66,8 @@ public:
     }
     // A link has more to read than the last poll has read of it.
     bool has_more() const noexcept {
-        return std::any_of(hot_.begin(), hot_.end(), [](const Link* link) { return link->open && link->in.has_more(); });
+        return std::any_of(hot_.begin(), hot_.end(),
+                           [](const Link* link) { return link->open && link->in.has_more(); });
     }
     // The next poll reads another link first.
     void rotate() {

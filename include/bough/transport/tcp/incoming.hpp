@@ -20,6 +20,7 @@
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/window.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -76,6 +77,7 @@ public:
     posted take(Stream& stream, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         tcp_long_message& m = message_.is_on_stream(handle) ? message_ : overtaking_;
         if (!m.take(stream, into, id)) return posted::pending;
+        has_left(m);
         return is_whole(m) ? posted::complete : posted::failed;
     }
     // Pre: is_stream(handle).
@@ -137,9 +139,9 @@ private:
         ++sequence_;
         after_long_ = f.kind == frame_kind::long_message;
         input_.skip_header();
-        if (overtakes) message_.overtaken_by(all);
         if (f.kind == frame_kind::credit && f.bytes > most_frame_bytes - credit_) return broken();
         if (f.kind == frame_kind::credit) credit_ += f.bytes;
+        if (overtakes) message_.overtaken_by(frame_header_bytes);
         if (f.kind == frame_kind::nothing || f.kind == frame_kind::credit) return parsed::nothing;
         e = {};
         e.peer = peer_;
@@ -151,6 +153,7 @@ private:
         if (is_short) a.credit = window_.counter();
         if (is_short && (f.bytes == 0 || (input_.chunk() != nullptr && input_.size() >= f.bytes + tail))) {
             a.at = tcp_arrival::place::chunk;
+            if (overtakes) message_.overtaken_by(all - frame_header_bytes);
             if (f.bytes != 0) {
                 a.data = input_.front();
                 a.chunk = input_.chunk();
@@ -182,8 +185,13 @@ private:
         return code == errc::ok;
     }
     void finish(tcp_long_message& m, due_events& ends) {
+        has_left(m);
         (void)is_whole(m);
         m.finish(peer_, ends);
+    }
+    // Nothing more of it is on the socket. The other one goes on behind what was in its gap.
+    void has_left(const tcp_long_message& m) noexcept {
+        if (&m == &overtaking_) message_.overtaken_by(std::min(m.bytes_on_stream(), message_.gap_left()));
     }
 
     tcp_memory& memory_;

@@ -102,6 +102,8 @@ public:
         return (is_announced() || phase_ == phase::spilling) && handle == handle_;
     }
 
+    // What of it is on the socket, all in all, but for gaps.
+    std::uint64_t bytes_on_stream() const noexcept { return bytes_ + tail_.size(); }
     // So many bytes of frames come before the rest of it; it goes on when they have been read.
     std::uint64_t gap_left() const noexcept { return gap_.left(); }
     // A frame of so many bytes is one of them. Pre: bytes <= gap_left().
