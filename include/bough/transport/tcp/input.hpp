@@ -137,8 +137,8 @@ private:
     tcp_chunk* chunk_ = nullptr;
     std::size_t begin_ = 0, end_ = 0; // of what lies in the chunk
     frame_header header_{};
-    std::size_t header_got_ = 0; // bytes of a header that is read alone
-    std::uint64_t left_ = 0;     // that this turn may read
+    std::size_t header_got_ = 0;      // bytes of a header that is read alone
+    std::uint64_t left_ = part_bytes; // that this turn may read
     bool ended_ = false;
 };
 
