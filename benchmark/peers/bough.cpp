@@ -2,7 +2,9 @@
 // bough in the comparison, and the physical floor of the same run.  bough shm|tcp RANKS  |  bough fact op|root|death shm|tcp
 #include "../arguments.hpp"
 #include "measured.hpp"
+#include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/launch.hpp>
@@ -10,6 +12,8 @@
 #include <bough/op/location.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/scan.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/transport/tcp.hpp>
 
@@ -36,6 +40,17 @@ public:
     void allreduce(const std::vector<double>& in, std::vector<double>& out) {
         bough::allreduce(comm_, std::span(in), std::span(out), bough::plus{});
     }
+    using values = std::vector<double>;
+    void reduce(const values& in, values& out) {
+        bough::reduce(comm_, std::span(in), std::span(out), bough::plus{}, bough::root{0});
+    }
+    void broadcast(values& x) { bough::broadcast(comm_, std::span(x), bough::root{0}); }
+    void allgather(const values& in, values& out) { bough::allgather(comm_, std::span(in), std::span(out)); }
+    void reduce_scatter(const values& in, values& out) {
+        bough::reduce_scatter(comm_, std::span(in), std::span(out), bough::plus{});
+    }
+    void scan(const values& in, values& out) { bough::scan(comm_, std::span(in), std::span(out), bough::plus{}); }
+    void alltoall(const values& in, values& out) { bough::alltoall(comm_, std::span(in), std::span(out)); }
     using located = bough::value_location<double, std::uint64_t>;
     void locate(const std::vector<located>& in, std::vector<located>& out) {
         bough::allreduce(comm_, std::span(in), std::span(out), bough::min_location{});
@@ -208,10 +223,11 @@ int main(int argc, char** argv) {
             }
             std::printf(me == 0 ? "floor\n" : "");
             shared_floor floor(*shared, me, ranks, ranks > cores);
-            peers::time_it(floor, "allreduce", 8, [&](int i) {
-                if (floor.sum(i + 1.0) != ranks * (i + 1.0)) peers::wrong_result("the floor");
-            });
-            peers::time_it(floor, "barrier", 0, [&](int) { floor.barrier(); });
+            if (peers::is_wanted("allreduce"))
+                peers::time_it(floor, "allreduce", 8, [&](int i) {
+                    if (floor.sum(i + 1.0) != ranks * (i + 1.0)) peers::wrong_result("the floor");
+                });
+            if (peers::is_wanted("barrier")) peers::time_it(floor, "barrier", 0, [&](int) { floor.barrier(); });
         }
         return 0;
     });

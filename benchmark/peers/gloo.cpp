@@ -5,10 +5,13 @@
 
 #include <csignal>
 #include <exception>
+#include <gloo/allgather.h>
 #include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
 #include <gloo/barrier.h>
 #include <gloo/broadcast.h>
 #include <gloo/math.h>
+#include <gloo/reduce.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
@@ -35,13 +38,40 @@ public:
     }
     unsigned rank() const { return static_cast<unsigned>(context_->rank); }
     unsigned size() const { return static_cast<unsigned>(context_->size); }
-    void allreduce(std::vector<double>& in, std::vector<double>& out) { allreduce(in, out, &gloo::sum<double>); }
-    void allreduce(std::vector<double>& in, std::vector<double>& out, function f) {
+    void allreduce(std::vector<double>& in, std::vector<double>& out) { combine(in, out, &gloo::sum<double>); }
+    void combine(std::vector<double>& in, std::vector<double>& out, function f) {
         gloo::AllreduceOptions options(context_);
         options.setInput(in.data(), in.size());
         options.setOutput(out.data(), out.size());
         options.setReduceFunction(f);
         gloo::allreduce(options);
+    }
+    using values = std::vector<double>;
+    void reduce(values& in, values& out) {
+        gloo::ReduceOptions options(context_);
+        options.setInput(in.data(), in.size());
+        options.setOutput(out.data(), out.size());
+        options.setRoot(0);
+        options.setReduceFunction(static_cast<function>(&gloo::sum<double>));
+        gloo::reduce(options);
+    }
+    void broadcast(values& x) {
+        gloo::BroadcastOptions options(context_);
+        options.setOutput(x.data(), x.size());
+        options.setRoot(0);
+        gloo::broadcast(options);
+    }
+    void allgather(values& in, values& out) {
+        gloo::AllgatherOptions options(context_);
+        options.setInput(in.data(), in.size());
+        options.setOutput(out.data(), out.size());
+        gloo::allgather(options);
+    }
+    void alltoall(values& in, values& out) {
+        gloo::AlltoallOptions options(context_);
+        options.setInput(in.data(), in.size());
+        options.setOutput(out.data(), out.size());
+        gloo::alltoall(options);
     }
     void barrier() {
         gloo::BarrierOptions options(context_);
@@ -64,7 +94,7 @@ void one_fact(group_of_gloo& group, std::string_view what) {
     if (what == "death" && group.rank() == 1) std::raise(SIGKILL);
     try {
         if (what == "op" && group.rank() == 1)
-            group.allreduce(x, sum, &gloo::max<double>);
+            group.combine(x, sum, &gloo::max<double>);
         else
             group.allreduce(x, sum);
         if (group.rank() == 0) std::printf("success, rank 0 has %g\n", sum[0]);

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // What every library of the comparison is put through, in the same form; only how it is called differs.
 //
-// A Group has
+// A Group has, of vectors of doubles,
 //   rank(), size()
-//   allreduce(in, out)                       sum of doubles
-//   located, locate(in, out)                 {value, location} in 16 bytes, and minloc of them; both may be missing
+//   allreduce(in, out)                       their sums
+//   reduce(in, out)                          the same, at rank 0
+//   broadcast(x)                             from rank 0
+//   allgather(in, out)                       out is size() times as long
+//   reduce_scatter(in, out)                  in is size() times as long
+//   scan(in, out)
+//   alltoall(in, out)
+//   located, locate(in, out)                 {value, location} in 16 bytes, and minloc of them
 //   barrier()
 //   broadcast_from_0(int&)
-// Inside the clock every rank rewrites its input, runs the collective, and reads its whole result, which is checked. Rank 0
-// prints lines of  <what> <bytes> <microseconds>,  medians of a few repetitions.
+// All but the last two may be missing. Inside the clock every rank rewrites its input, runs the collective, and reads its
+// whole result, which is checked; with UNTOUCHED=1 it only runs the collective. Bytes are those of the longest buffer of a
+// rank, and at least 8 for each block. Rank 0 prints lines of  <what> <bytes> <microseconds>,  medians of a few repetitions.
+// WHAT="scan barrier": only these. LARGEST=65536: no longer buffers.
 #ifndef BOUGH_BENCHMARK_PEERS_MEASURED_HPP
 #define BOUGH_BENCHMARK_PEERS_MEASURED_HPP
 
@@ -19,6 +27,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sched.h>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace peers {
@@ -58,22 +68,83 @@ void time_it(Group& group, const char* what, std::size_t bytes, F&& once) {
     if (group.rank() == 0) std::printf("%s %zu %.4f\n", what, bytes, median(us)), std::fflush(stdout);
 }
 
+inline bool is_wanted(std::string_view what) {
+    const char* const only = std::getenv("WHAT");
+    if (only == nullptr || *only == '\0') return true;
+    return (" " + std::string(only) + " ").find(" " + std::string(what) + " ") != std::string::npos;
+}
+
+// One collective. `run(in, out)`; the input of rank r in call i is in_of(r, i), the result out_of(b, i) in its block b, if
+// `has_result`. Elements: in_blocks and out_blocks blocks of `block`.
+template <class Group, class Run, class In, class Out>
+void measure_one(Group& group, const char* what, std::size_t bytes, std::size_t block, std::size_t in_blocks,
+                 std::size_t out_blocks, bool has_result, Run&& run, In&& in_of, Out&& out_of) {
+    const bool untouched = std::getenv("UNTOUCHED") != nullptr;
+    std::vector<double> in(block * in_blocks, 1), out(block * out_blocks, 1);
+    time_it(group, what, bytes, [&](int i) {
+        if (!untouched) std::fill(in.begin(), in.end(), in_of(group.rank(), i));
+        run(in, out);
+        if (untouched || !has_result) return;
+        double differ = 0;
+        for (std::size_t b = 0; b != out_blocks; ++b) {
+            const double expected = out_of(b, i);
+            for (std::size_t k = b * block; k != (b + 1) * block; ++k) differ += out[k] == expected ? 0 : 1;
+        }
+        if (differ != 0) wrong_result(what);
+    });
+}
+
 template <class Group>
 void measure(Group& group) {
-    const bool crowded = group.size() > 2;
-    std::vector<std::size_t> sizes{8, 1024, 8192, 65536, 1 << 20, 16 << 20};
-    if (crowded) sizes = {8, 8192, 65536, 1 << 20};
-    for (const std::size_t bytes : sizes) {
-        std::vector<double> in(bytes / sizeof(double)), out(in.size());
-        time_it(group, "allreduce", bytes, [&](int i) {
-            std::fill(in.begin(), in.end(), i + 1.0);
-            group.allreduce(in, out);
-            double differ = 0;
-            for (const double x : out) differ += x == group.size() * (i + 1.0) ? 0 : 1;
-            if (differ != 0) wrong_result("allreduce");
-        });
+    const std::size_t p = group.size();
+    const char* const most = std::getenv("LARGEST");
+    const std::size_t largest = most != nullptr ? std::strtoull(most, nullptr, 10) : p > 4 ? 4 << 20 : 16 << 20;
+    const double all = static_cast<double>(p), me = group.rank();
+    const auto plain = [](auto, int i) { return i + 1.0; };
+    const auto of_rank = [](auto r, int i) { return i + static_cast<double>(r); };
+    for (const std::size_t bytes :
+         {8u, 64u, 1u << 10, 8u << 10, 64u << 10, 256u << 10, 1u << 20, 4u << 20, 16u << 20}) {
+        if (bytes > largest) break;
+        const std::size_t n = bytes / sizeof(double), block = std::max<std::size_t>(1, n / p);
+        if constexpr (requires { &Group::allreduce; })
+            if (is_wanted("allreduce"))
+                measure_one(
+                    group, "allreduce", bytes, n, 1, 1, true, [&](auto& in, auto& out) { group.allreduce(in, out); },
+                    plain, [&](auto, int i) { return all * (i + 1.0); });
+        if constexpr (requires { &Group::reduce; })
+            if (is_wanted("reduce"))
+                measure_one(
+                    group, "reduce", bytes, n, 1, 1, me == 0, [&](auto& in, auto& out) { group.reduce(in, out); },
+                    plain, [&](auto, int i) { return all * (i + 1.0); });
+        if constexpr (requires { &Group::broadcast; })
+            if (is_wanted("broadcast"))
+                measure_one(
+                    group, "broadcast", bytes, n, me == 0 ? 1 : 0, me == 0 ? 0 : 1, me != 0,
+                    [&](auto& in, auto& out) { group.broadcast(me == 0 ? in : out); }, plain, plain);
+        if constexpr (requires { &Group::allgather; })
+            if (is_wanted("allgather"))
+                measure_one(
+                    group, "allgather", bytes, block, 1, p, true,
+                    [&](auto& in, auto& out) { group.allgather(in, out); }, of_rank, of_rank);
+        if constexpr (requires { &Group::reduce_scatter; })
+            if (is_wanted("reduce_scatter"))
+                measure_one(
+                    group, "reduce_scatter", bytes, block, p, 1, true,
+                    [&](auto& in, auto& out) { group.reduce_scatter(in, out); }, plain,
+                    [&](auto, int i) { return all * (i + 1.0); });
+        if constexpr (requires { &Group::scan; })
+            if (is_wanted("scan"))
+                measure_one(
+                    group, "scan", bytes, n, 1, 1, true, [&](auto& in, auto& out) { group.scan(in, out); }, plain,
+                    [&](auto, int i) { return (me + 1) * (i + 1.0); });
+        if constexpr (requires { &Group::alltoall; })
+            if (is_wanted("alltoall"))
+                measure_one(
+                    group, "alltoall", bytes, block, p, p, true, [&](auto& in, auto& out) { group.alltoall(in, out); },
+                    of_rank, of_rank);
     }
-    time_it(group, "barrier", 0, [&](int) { group.barrier(); });
+    if (is_wanted("barrier")) time_it(group, "barrier", 0, [&](int) { group.barrier(); });
+    if (!is_wanted("minloc")) return;
     if constexpr (requires { typename Group::located; }) {
         using located = typename Group::located;
         static_assert(sizeof(located) == 16);

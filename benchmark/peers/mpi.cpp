@@ -22,6 +22,26 @@ public:
     void allreduce(const std::vector<double>& in, std::vector<double>& out) {
         MPI_Allreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
+    using values = std::vector<double>;
+    void reduce(const values& in, values& out) {
+        MPI_Reduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    }
+    void broadcast(values& x) { MPI_Bcast(x.data(), static_cast<int>(x.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+    void allgather(const values& in, values& out) {
+        const int n = static_cast<int>(in.size());
+        MPI_Allgather(in.data(), n, MPI_DOUBLE, out.data(), n, MPI_DOUBLE, MPI_COMM_WORLD);
+    }
+    void reduce_scatter(const values& in, values& out) {
+        MPI_Reduce_scatter_block(in.data(), out.data(), static_cast<int>(out.size()), MPI_DOUBLE, MPI_SUM,
+                                 MPI_COMM_WORLD);
+    }
+    void scan(const values& in, values& out) {
+        MPI_Scan(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    void alltoall(const values& in, values& out) {
+        const int n = static_cast<int>(in.size() / size_);
+        MPI_Alltoall(in.data(), n, MPI_DOUBLE, out.data(), n, MPI_DOUBLE, MPI_COMM_WORLD);
+    }
     struct located { // MPI_DOUBLE_INT
         double value = 0;
         int location = 0;
