@@ -338,7 +338,8 @@ std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
 // calls it, on communicators of the same members. Pre: no operation is in flight on this rank, and
 // no other thread of it uses the transport, except for a progress_thread.
 //
-// *Errors* those of agree(). The majority is one of the ranks of `comm`; after an error there is no new epoch.
+// *Errors* those of agree(). The majority is one of the ranks of `comm`. After an error there is no new
+// epoch.
 template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> shrink(communicator<X>& comm, E& ec) {
     std::optional<communicator<X>> made;

@@ -8,7 +8,8 @@
 //
 // The payload of a long message travels in parts of 256 KiB. Between two parts lies a gap:
 //
-//   gap      16 bytes, little endian: length 4 | zero 12; then `length` bytes of frames without a long message
+//   gap      16 bytes, little endian: length 4 | zero 12; then `length` bytes of frames, none of them
+//            a long message
 //
 // So short messages overtake a long one: they are announced behind its header, and come before its end.
 //
