@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -124,6 +125,24 @@ TEST_CASE("agree: the bitwise and of all words, the same on every rank", "[front
                 for (rank_t r = 0; r != p; ++r) expected &= ~(std::uint64_t{1} << ((r + i) % 64));
                 seen.expect(bough::agree(comm, mine) == expected);
             }
+        });
+        CHECK(seen.count == 0);
+    }
+}
+
+// Who has failed is listed by the numbers of the part; in the transport they are others.
+TEST_CASE("agree: in a part of the group, also when one of its ranks is gone", "[frontdoor][group]") {
+    for (const bool one_goes : {false, true}) {
+        faults seen;
+        bough::in_process{6}.run([&](auto transport) {
+            bough::communicator comm{std::move(transport)};
+            std::optional part = bough::split(comm, comm.rank() / 3); // 0 to 2, 3 to 5
+            if (one_goes && comm.rank() == 4) return;
+            if (comm.rank() < 3) return void(bough::barrier(*part));
+            const auto begin = std::chrono::steady_clock::now();
+            const std::uint64_t all = bough::agree(*part, comm.rank() == 3 ? 6 : 7);
+            seen.expect(all == 6);
+            seen.expect(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
         });
         CHECK(seen.count == 0);
     }
