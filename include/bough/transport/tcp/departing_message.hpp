@@ -45,8 +45,8 @@ public:
     }
 
     // Adds what comes next to `out`: of the payload a part, or a part and the rest of the one before it.
-    // `waiting`: frames that may go into the next gap; if that has begun
-    // to go out, they begin with those that are left of it.
+    // `waiting`: frames that may go into the next gap. If that gap has begun to go out, they begin with
+    // those that are left of it.
     void gather(io_vectors<const std::byte>& out, std::span<const std::byte> waiting) noexcept {
         if (gap_sent_ == 0) {
             overtaking_ = static_cast<std::size_t>(std::min<std::uint64_t>(waiting.size(), most_gap_bytes));
