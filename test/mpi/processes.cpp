@@ -132,11 +132,21 @@ void ways(MPI_Comm world, const mpi_options& options) {
     if (me > 1 || end.size() == 1) return;
     const std::uint64_t last = end.now_ns() + 20'000'000'000;
     const std::size_t limit = options.eager_bytes;
-    event e;
-    const auto comes = [&](event::kind what) { // others leave meanwhile
+    event e, message; // the next message may come before the payload of the one that is taken
+    bool is_waiting = false;
+    const auto look = [&] {
+        if (end.poll(std::span(&e, 1)) == 0) return false;
+        if (e.what == event::kind::arrived) message = e, is_waiting = true;
+        return true;
+    };
+    const auto is_complete = [&] { // others leave meanwhile
         while (end.now_ns() < last)
-            if (end.poll(std::span(&e, 1)) == 1 && e.what == what) return true;
+            if (look() && e.what == event::kind::complete) return true;
         return false;
+    };
+    const auto arrived = [&] {
+        while (!is_waiting && end.now_ns() < last) look();
+        return std::exchange(is_waiting, false);
     };
     for (const std::size_t bytes : {std::size_t{1}, limit, limit + 1, std::size_t{300'000}}) {
         const std::vector<std::byte> sent(bytes, std::byte{4});
@@ -147,14 +157,13 @@ void ways(MPI_Comm world, const mpi_options& options) {
         if (me == 1) {
             posted result = posted::would_block;
             while ((result = end.post_send(0, {}, sent, 1)) == posted::would_block && end.now_ns() < last)
-                (void)end.poll(std::span(&e, 1)); // it hears that there is room
-            is_over = result == posted::complete ||
-                      (result == posted::pending && comes(event::kind::complete) && e.code == errc::ok);
+                look(); // it hears that there is room
+            is_over = result == posted::complete || (result == posted::pending && is_complete() && e.code == errc::ok);
             if (payloads.load() != before) way = protocol::staged;
-        } else if (comes(event::kind::arrived) && e.bytes == bytes) {
-            if (e.data == nullptr && bytes != 0) way = protocol::staged;
-            const posted result = end.take(e.id, into, 2);
-            is_over = (result == posted::complete || comes(event::kind::complete)) && into == sent;
+        } else if (arrived() && message.bytes == bytes) {
+            if (message.data == nullptr && bytes != 0) way = protocol::staged;
+            const posted result = end.take(message.id, into, 2);
+            is_over = (result == posted::complete || is_complete()) && into == sent;
         }
         check(is_over && way == end.way_of(1 - me, bytes, false), "a message goes the way that is said of it", me);
         check((way == protocol::copied) == (bytes <= limit), "eager_bytes limits what is copied", me);
