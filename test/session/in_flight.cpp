@@ -174,3 +174,46 @@ TEST_CASE("in flight: a turn comes to all in a few polls, and to the oldest in e
     CHECK(turns.size() == 300);
     for (const auto& [op, count] : turns) CHECK(count == (op == oldest ? 6 : 1));
 }
+
+TEST_CASE("in flight: all have a turn, also when fewer are left than one poll gives turns to") {
+    for (const std::size_t count : {64u, 65u, 70u, 100u, 127u, 128u, 150u}) {
+        const testing::loop_group group(2, {.slots = 1 << 16});
+        parts_of_session zero(group, 0, 2);
+        for (std::size_t i = 1; i <= count; ++i) zero.start(static_cast<std::uint32_t>(i), 0);
+        const std::array<std::byte, 4> bytes{};
+        { const auto lost = group.connect(1); }
+        (void)zero.polled();
+        zero.running.begin_events();
+        REQUIRE(zero.running.send(zero.running[0], 0, 1, 1, bytes) == posted::would_block);
+        for (int polls = 0; polls != 10 && zero.running.was_blocked(); ++polls)
+            zero.running.for_some([&](session_operation& op) { zero.running.remove(op); }); // each ends in its turn
+        CHECK(zero.running.size() == 0);
+    }
+}
+
+TEST_CASE("in flight: when one turn ends several operations, the others have theirs all the same") {
+    for (const int priority : {0, 1}) {
+        const testing::loop_group group(2, {.slots = 1 << 16});
+        parts_of_session zero(group, 0, 2);
+        session_operation &first = zero.start(1, 0), &second = zero.start(2, 0), &third = zero.start(3, 0);
+        if (priority != 0) {
+            zero.running.use_priorities(2);
+            for (session_operation* op : {&first, &second, &third}) op->set_priority(priority);
+        }
+        const std::array<std::byte, 4> bytes{};
+        { const auto lost = group.connect(1); }
+        (void)zero.polled();
+        zero.running.begin_events();
+        REQUIRE(zero.running.send(first, 0, 1, 1, bytes) == posted::would_block);
+        bool had_third = false;
+        for (int polls = 0; polls != 10 && zero.running.was_blocked(); ++polls)
+            zero.running.for_some([&](session_operation& op) {
+                had_third = had_third || &op == &third;
+                if (&op != &second) return;
+                zero.running.remove(first); // their communicator breaks
+                zero.running.remove(second);
+            });
+        CHECK(had_third);
+        CHECK(zero.running.size() == 1);
+    }
+}

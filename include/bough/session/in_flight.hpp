@@ -144,8 +144,8 @@ public:
     // many in flight it is true until all have had a turn.
     bool was_blocked() noexcept {
         const bool was = std::exchange(blocked_, false);
-        if (was) turns_.due = size();
-        return was || (turns_.due != 0 && size() >= most_turns);
+        if (was) turns_.due = size() < most_turns ? 0 : size();
+        return was || turns_.due != 0;
     }
     // Calls f(op) for all that are in flight if they are few; otherwise for the oldest, and for some
     // others in turn. So a poll takes no longer with thousands in flight. Those with the highest priority
@@ -154,10 +154,14 @@ public:
     void for_some(F&& f) {
         const auto turn_of = [&](std::size_t& i) {
             session_operation& op = (*this)[i];
+            const std::size_t before = size();
             f(op);
-            // Otherwise it has ended, and another is in its place.
-            if (i < size() && &(*this)[i] == &op) ++i;
+            const bool stays = i < size() && &(*this)[i] == &op; // otherwise another is in its place
+            // Others have ended with it, as those of a communicator that breaks. One may be passed over.
+            if (before > size() + (stays ? 0 : 1)) blocked_ = true;
+            if (stays) ++i;
         };
+        if (size() < most_turns) turns_.due = 0; // all have a turn now
         if (!urgent_.empty()) [[unlikely]] {
             std::fill(urgent_.begin(), urgent_.end(), nobody_waits); // who still waits will say so
             if (size() < most_turns) return for_all_by_priority(turn_of);
