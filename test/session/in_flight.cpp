@@ -188,6 +188,7 @@ TEST_CASE("in flight: all have a turn, also when fewer are left than one poll gi
         for (int polls = 0; polls != 10 && zero.running.was_blocked(); ++polls)
             zero.running.for_some([&](session_operation& op) { zero.running.remove(op); }); // each ends in its turn
         CHECK(zero.running.size() == 0);
+        CHECK_FALSE(zero.running.was_blocked()); // nobody tries in vain from now on
     }
 }
 
@@ -198,7 +199,7 @@ TEST_CASE("in flight: when one turn ends several operations, the others have the
         session_operation &first = zero.start(1, 0), &second = zero.start(2, 0), &third = zero.start(3, 0);
         if (priority != 0) {
             zero.running.use_priorities(2);
-            for (session_operation* op : {&first, &second, &third}) op->set_priority(priority);
+            second.set_priority(priority);
         }
         const std::array<std::byte, 4> bytes{};
         { const auto lost = group.connect(1); }
@@ -216,4 +217,38 @@ TEST_CASE("in flight: when one turn ends several operations, the others have the
         CHECK(had_third);
         CHECK(zero.running.size() == 1);
     }
+}
+
+TEST_CASE("in flight: no turn is lost when operations end or start between two polls") {
+    for (const bool oldest_ends : {false, true})
+        for (const std::size_t more : {0u, 20u})
+            for (const int polls_before : {0, 1}) {
+                const testing::loop_group group(2, {.slots = 1 << 16});
+                parts_of_session one(group, 1, 2);
+                std::uint32_t number = 0;
+                for (int i = 0; i != 150; ++i) one.start(++number, 0);
+                const std::array<std::byte, 4> bytes{};
+                { const auto lost = group.connect(0); }
+                (void)one.polled();
+                one.running.begin_events();
+                // A poll before leaves the next turn in the middle.
+                const auto block = [&] {
+                    REQUIRE(one.running.send(one.running[0], 0, 0, 1, bytes) == posted::would_block);
+                };
+                block();
+                for (int i = 0; i != polls_before; ++i) {
+                    REQUIRE(one.running.was_blocked());
+                    one.running.for_some([](session_operation&) {});
+                }
+                block();
+                std::map<const session_operation*, int> turns;
+                for (std::size_t i = 0; i != one.running.size(); ++i) turns[&one.running[i]] = 0;
+                for (int polls = 0; polls != 20 && one.running.was_blocked(); ++polls) {
+                    one.running.for_some([&](session_operation& op) { ++turns[&op]; });
+                    if (oldest_ends) one.running.remove(one.running[0]);
+                    if (polls == 0)
+                        for (std::size_t i = 0; i != more; ++i) one.start(++number, 0);
+                }
+                for (const auto& [op, count] : turns) CHECK((count != 0 || op->done()));
+            }
 }

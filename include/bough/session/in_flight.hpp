@@ -152,29 +152,20 @@ public:
     // come first if they are few.
     template <class F>
     void for_some(F&& f) {
-        const auto turn_of = [&](std::size_t& i) {
-            session_operation& op = (*this)[i];
-            const std::size_t before = size();
-            f(op);
-            const bool stays = i < size() && &(*this)[i] == &op; // otherwise another is in its place
-            // Others have ended with it, as those of a communicator that breaks. One may be passed over.
-            if (before > size() + (stays ? 0 : 1)) blocked_ = true;
-            if (stays) ++i;
-        };
-        if (size() < most_turns) turns_.due = 0; // all have a turn now
-        if (!urgent_.empty()) [[unlikely]] {
-            std::fill(urgent_.begin(), urgent_.end(), nobody_waits); // who still waits will say so
-            if (size() < most_turns) return for_all_by_priority(turn_of);
-        }
+        const auto turn_of_next = [&] { f((*this)[turns_.next++]); };
+        std::fill(urgent_.begin(), urgent_.end(), nobody_waits); // who still waits will say so
         if (size() < most_turns) {
-            for (std::size_t i = 0; i < size();) turn_of(i);
+            turns_.due = 0; // all have a turn now
+            if (!urgent_.empty()) [[unlikely]]
+                return for_all_by_priority(turn_of_next);
+            for (turns_.next = 0; turns_.next < size();) turn_of_next();
             return;
         }
         f((*this)[0]);
         for (std::size_t turns = 1; turns != most_turns && turns_.due != 0 && !empty(); ++turns) {
             --turns_.due;
             if (turns_.next >= size()) turns_.next = 0;
-            turn_of(turns_.next);
+            turn_of_next();
         }
     }
     // Between these two, events that were polled are being handled. Pre: no others are.
@@ -206,17 +197,17 @@ private:
     static constexpr int nobody_waits = std::numeric_limits<int>::min();
 
     template <class Turn>
-    BOUGH_COLD void for_all_by_priority(const Turn& turn_of) {
+    BOUGH_COLD void for_all_by_priority(const Turn& turn_of_next) {
         for (std::int64_t above = std::int64_t{1} << 32;;) {
             std::int64_t highest = nobody_waits - std::int64_t{1};
             for (std::size_t i = 0; i != size(); ++i)
                 if (const int its = (*this)[i].priority_; its < above) highest = std::max<std::int64_t>(highest, its);
             if (highest < nobody_waits) return;
-            for (std::size_t i = 0; i < size();)
-                if ((*this)[i].priority_ == highest)
-                    turn_of(i);
+            for (turns_.next = 0; turns_.next < size();)
+                if ((*this)[turns_.next].priority_ == highest)
+                    turn_of_next();
                 else
-                    ++i;
+                    ++turns_.next;
             above = highest;
         }
     }
@@ -233,7 +224,8 @@ private:
     }
     // It may send ahead. An operation that is the oldest from its start never does.
     void join_others(session_operation& op) {
-        ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
+        if (turns_.due != 0) ++turns_.due; // it has one among the others
+        ahead_.prepare(*op.work_);         // now, as whether it is needed depends on the other ranks
         // With fewer, the tables may still be there: then an operation that is not in them is never found.
         if (size() >= most_searched || calls_.size() != 0) index(op);
     }
@@ -262,8 +254,7 @@ private:
             if (size() == 0) all_.clear(), ended_ = 0;
             return;
         }
-        take_out(op);
-        if (turns_.due != 0) ++turns_.due, turns_.next -= turns_.next != 0 ? 1u : 0u; // none is passed over
+        if (take_out(op) < turns_.next) --turns_.next; // none is passed over
         ahead_.forget(*all_[ended_]->work_);
     }
     BOUGH_COLD void forget(session_operation& op) noexcept {
@@ -271,20 +262,24 @@ private:
         if (calls_.size() > few) return;
         for (std::size_t i = ended_; i != all_.size(); ++i) leave(*all_[i]);
     }
-    // Those that started before it, or after it, move up, whichever are fewer.
-    void take_out(const session_operation& op) noexcept {
+    // Those that started before it, or after it, move up, whichever are fewer. Returns its place among
+    // those in flight.
+    std::size_t take_out(const session_operation& op) noexcept {
         std::size_t from_front = ended_, from_back = all_.size();
         while (all_[from_front] != &op && all_[--from_back] != &op) ++from_front;
-        if (all_[from_front] == &op) {
+        const bool is_near_front = all_[from_front] == &op;
+        const std::size_t place = (is_near_front ? from_front : from_back) - ended_;
+        if (is_near_front) {
             for (; from_front != ended_; --from_front) all_[from_front] = all_[from_front - 1];
             ++ended_;
         } else {
             for (; from_back + 1 != all_.size(); ++from_back) all_[from_back] = all_[from_back + 1];
             all_.pop_back();
         }
-        if (ended_ < most_searched || ended_ < size()) return;
+        if (ended_ < most_searched || ended_ < size()) return place;
         all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(ended_));
         ended_ = 0;
+        return place;
     }
 
     T& transport_;
