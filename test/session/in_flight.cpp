@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "session/parts_of_session.hpp"
 #include "support/catch.hpp"
+#include <bough/core/random.hpp>
 #include <bough/session/in_flight.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 using namespace bough;
@@ -251,4 +253,118 @@ TEST_CASE("in flight: no turn is lost when operations end or start between two p
                 }
                 for (const auto& [op, count] : turns) CHECK((count != 0 || op->done()));
             }
+}
+
+namespace {
+
+// Rank 1, to which nothing can be sent for now: each post is refused.
+struct refused_rank {
+    testing::loop_group group{2, {.slots = 1 << 16}};
+    parts_of_session one{group, 1, 2};
+    std::uint32_t number = 0;
+
+    explicit refused_rank(int operations) {
+        for (int i = 0; i != operations; ++i) start();
+        { const auto lost = group.connect(0); }
+        (void)one.polled();
+        one.running.begin_events();
+    }
+    session_operation& start() { return one.start(++number, 0); }
+    void block(session_operation& op) {
+        const std::array<std::byte, 4> bytes{};
+        REQUIRE(one.running.send(op, 0, 0, 1, bytes) == posted::would_block);
+    }
+};
+
+} // namespace
+
+TEST_CASE("in flight: one refused post makes nobody try in vain for long, however many start and end") {
+    refused_rank r(100);
+    r.block(r.one.running[0]);
+    int polls = 0;
+    for (; polls != 50 && r.one.running.was_blocked(); ++polls) {
+        r.one.running.for_some([](session_operation&) {});
+        for (int i = 0; i != 200; ++i) r.one.running.remove(r.start());
+    }
+    CHECK(polls <= 3);
+}
+
+TEST_CASE("in flight: old operations have turns while many younger ones start and end") {
+    refused_rank r(200);
+    std::map<const session_operation*, int> turns; // of those that stay blocked
+    for (std::size_t i = 0; i != 50; ++i) {
+        turns[&r.one.running[i]] = 0;
+        r.block(r.one.running[i]);
+    }
+    for (int polls = 0; polls != 300; ++polls) {
+        REQUIRE(r.one.running.was_blocked());
+        r.one.running.for_some([&](session_operation& op) {
+            if (turns.contains(&op))
+                ++turns[&op], r.block(op);
+            else
+                r.one.running.remove(op);
+        });
+        while (r.one.running.size() < 200) r.start();
+    }
+    for (const auto& [op, count] : turns) CHECK(count >= 50);
+}
+
+TEST_CASE("in flight: one that starts and is refused in the middle of a round has a turn, too") {
+    refused_rank r(150);
+    r.block(r.one.running[0]);
+    REQUIRE(r.one.running.was_blocked());
+    r.one.running.for_some([](session_operation&) {}); // the round is in its middle
+    for (int i = 0; i != 50; ++i) r.start();
+    const session_operation& last = r.one.running[199];
+    r.block(r.one.running[199]);
+    bool had_turn = false;
+    for (int polls = 0; polls != 20 && r.one.running.was_blocked(); ++polls)
+        r.one.running.for_some([&](session_operation& op) { had_turn = had_turn || &op == &last; });
+    CHECK(had_turn);
+}
+
+TEST_CASE("in flight: whoever was refused has a turn before a session rests, whatever starts and ends") {
+    for (std::uint64_t seed = 1; seed != 60; ++seed) {
+        detail::split_mix random(seed);
+        const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random.below(n)); };
+        refused_rank r(0);
+        auto& running = r.one.running;
+        const bool has_priorities = below(3) == 0;
+        if (has_priorities) running.use_priorities(2);
+        std::set<const session_operation*> owed; // refused, and not tried since
+        const auto start = [&] {
+            session_operation& op = r.start();
+            if (has_priorities) op.set_priority(static_cast<int>(below(4)));
+        };
+        const auto end_any = [&] {
+            if (running.size() == 0) return;
+            session_operation& op = running[below(running.size())];
+            owed.erase(&op);
+            running.remove(op);
+        };
+        std::size_t wanted = 1 + below(200);
+        for (int poll = 0; poll != 100; ++poll) {
+            if (below(20) == 0) wanted = below(200);
+            while (running.size() < wanted) start();
+            while (running.size() > wanted) end_any();
+            for (std::size_t i = below(8); i != 0; --i) below(2) == 0 ? start() : end_any();
+            for (std::size_t i = below(4) == 0 ? below(5) : 0; i != 0 && running.size() != 0; --i) {
+                session_operation& op = running[below(running.size())];
+                r.block(op);
+                owed.insert(&op);
+            }
+            if (!running.was_blocked()) {
+                REQUIRE(owed.empty());
+                continue;
+            }
+            running.for_some([&](session_operation& op) {
+                REQUIRE_FALSE(op.done());
+                owed.erase(&op);
+                const std::size_t what = below(12);
+                if (what < 3) running.remove(op);
+                for (std::size_t i = what == 3 ? below(5) : 0; i != 0; --i) end_any(); // a communicator breaks
+                if (what == 4) r.block(op), owed.insert(&op);
+            });
+        }
+    }
 }

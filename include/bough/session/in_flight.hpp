@@ -140,11 +140,14 @@ public:
             ahead_.sent(*op.work_, to, bytes.size());
         return result;
     }
-    // Has a post been refused since the last call? Then its operation must retry: for_some(). With
-    // many in flight it is true until all have had a turn.
+    // Has a post been refused since the last call? Then for_some() must follow, in which its operation
+    // retries. With many in flight it is true until all that were there have had a turn.
     bool was_blocked() noexcept {
         const bool was = std::exchange(blocked_, false);
-        if (was) turns_.due = size() < most_turns ? 0 : size();
+        if (was) {
+            const std::size_t rest = turns_.end - std::min(turns_.next, turns_.end); // of this round
+            turns_.due = size() < most_turns ? 0 : rest + size();
+        }
         return was || turns_.due != 0;
     }
     // Calls f(op) for all that are in flight if they are few; otherwise for the oldest, and for some
@@ -164,7 +167,7 @@ public:
         f((*this)[0]);
         for (std::size_t turns = 1; turns != most_turns && turns_.due != 0 && !empty(); ++turns) {
             --turns_.due;
-            if (turns_.next >= size()) turns_.next = 0;
+            if (turns_.next >= turns_.end) turns_.next = 0, turns_.end = size();
             turn_of_next();
         }
     }
@@ -224,8 +227,7 @@ private:
     }
     // It may send ahead. An operation that is the oldest from its start never does.
     void join_others(session_operation& op) {
-        if (turns_.due != 0) ++turns_.due; // it has one among the others
-        ahead_.prepare(*op.work_);         // now, as whether it is needed depends on the other ranks
+        ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
         // With fewer, the tables may still be there: then an operation that is not in them is never found.
         if (size() >= most_searched || calls_.size() != 0) index(op);
     }
@@ -251,10 +253,14 @@ private:
             forget(op);
         if (all_.back() == &op) {
             all_.pop_back();
+            turns_.next = std::min(turns_.next, size());
+            turns_.end = std::min(turns_.end, size());
             if (size() == 0) all_.clear(), ended_ = 0;
             return;
         }
-        if (take_out(op) < turns_.next) --turns_.next; // none is passed over
+        const std::size_t place = take_out(op); // those behind it have moved up
+        if (place < turns_.next) --turns_.next;
+        if (place < turns_.end) --turns_.end;
         ahead_.forget(*all_[ended_]->work_);
     }
     BOUGH_COLD void forget(session_operation& op) noexcept {
@@ -292,9 +298,11 @@ private:
     std::uint32_t tickets_ = 0;
     // By rank: the highest priority of those for whose messages there was no room. Empty: all are equal.
     detail::plain_list<int> urgent_;
+    // The rounds of for_some(). Operations that start during a round wait for the next one.
     struct {
-        std::size_t next = 0, due = 0;
-    } turns_;              // of for_some(): whose is next, and for how many one is due
+        std::size_t next = 0, end = 0; // places: whose turn is next, and where the round ends
+        std::size_t due = 0;           // turns that are still to be given
+    } turns_;
     bool blocked_ = false; // a post was refused
     bool handling_ = false;
 };
