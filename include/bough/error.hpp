@@ -88,8 +88,10 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
         if (const std::string known = collective_name(static_cast<std::uint8_t>(value)); !known.empty()) return known;
     if (what == mismatch::op) name = name_of_op(value);
     if (what == mismatch::type) name = name_of_type(value);
+    if (what == mismatch::name && value == 0) return "no name";
     if (name != nullptr) return name;
-    if (what != mismatch::op && what != mismatch::type && what != mismatch::plan) return std::to_string(value);
+    if (what != mismatch::op && what != mismatch::type && what != mismatch::plan && what != mismatch::name)
+        return std::to_string(value);
     std::string hex = "0x0000000000000000";
     for (std::size_t i = hex.size(); value != 0; value >>= 4) hex[--i] = "0123456789abcdef"[value & 15];
     return hex;
@@ -98,8 +100,9 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
 // The two sides of a difference between builds: "rank 3 speaks version 5 of the session's messages,
 // this rank version 6".
 inline std::string builds_text(const status& s) {
-    static constexpr const char* what[] = {"the machine",    "joining",       "the session's messages", "the plans",
-                                           "the tcp frames", "shared memory", "the frames over MPI",    "rdma"};
+    static constexpr const char* what[] = {"the machine",         "joining",        "the session's messages",
+                                           "the plans",           "the tcp frames", "shared memory",
+                                           "the frames over MPI", "rdma",           "growing"};
     const auto format_of = [](std::uint64_t said) { return static_cast<std::size_t>(said >> 8); };
     const auto name = [&](std::uint64_t said) {
         return format_of(said) < std::size(what) ? what[format_of(said)] : "an unknown format";
@@ -141,8 +144,8 @@ std::string details_of(const S& s) {
     }
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
-            "",         "the collective",     "the op",       "the element type",   "the count", "the root",
-            "the plan", "the order of calls", "the messages", "the list of members"};
+            "",         "the collective",     "the op",       "the element type",    "the count", "the root",
+            "the plan", "the order of calls", "the messages", "the list of members", "",          "the name"};
         std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
         if (s.mine != s.theirs)
             differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";

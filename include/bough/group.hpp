@@ -9,6 +9,8 @@
 //                                                  in time were dead (doc/design/007)
 //   auto rest = bough::shrink(comm);               a communicator of the survivors, in a new epoch
 //
+// duplicate and split make calls without names. So they are refused, without harm, on a communicator
+// whose calls have names.
 // These throw bough::error. With a std::error_code or bough::status behind the arguments they never
 // throw, and give a std::optional that is empty on error:
 //   bough::status s;
@@ -60,6 +62,14 @@ std::vector<rank_t> members_of(const communicator<X>& comm) {
     std::vector<rank_t> members(comm.size());
     for (rank_t r = 0; r != comm.size(); ++r) members[r] = comm.world_rank(r);
     return members;
+}
+
+// Calls without names, of which the front doors here are made, are no calls of a communicator whose
+// calls have names (bough/call/named.hpp).
+template <class X>
+status check_has_no_names(communicator<X>& comm) {
+    if (comm.is_stale() || comm.core()->order() == nullptr) return {};
+    return invalid_argument("comm: its calls have names: give the communicator of which it is a duplicate");
 }
 
 // Has a member ended its calls before the latest one of this rank? Then that ended well nowhere.
@@ -224,6 +234,7 @@ template <class X, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> duplicate(communicator<X>& comm, E& ec) {
     std::optional<communicator<X>> made;
     const auto run = [&]() -> status {
+        if (const status bad = detail::check_has_no_names(comm)) return bad;
         std::vector<rank_t> members = detail::members_of(comm);
         std::uint16_t context = 0;
         if (const status bad = detail::fresh_context(comm, context)) return bad;
@@ -246,6 +257,7 @@ template <class X, ErrorResult E>
                                                    E& ec) {
     std::optional<communicator<X>> made;
     const auto run = [&]() -> status {
+        if (const status bad = detail::check_has_no_names(comm)) return bad;
         std::vector<std::uint64_t> said(comm.size(), 0);
         said[comm.rank()] = std::uint64_t{color} << 32 | key;
         status s;

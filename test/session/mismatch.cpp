@@ -25,7 +25,7 @@ constexpr std::array<change, 6> changes{{{mismatch::collective, [](call_signatur
                                          {mismatch::count, [](call_signature& s) { s.count = 9; }},
                                          {mismatch::root, [](call_signature& s) { s.root = 9; }},
                                          {mismatch::plan, [](call_signature& s) { s.plan = 9; }}}};
-const call_signature usual{.count = 1, .op = 2, .type = 3, .plan = 4, .root = 5, .kind = 6, .unused = {}};
+const call_signature usual{.count = 1, .op = 2, .type = 3, .plan = 4, .root = 5, .kind = 6};
 
 envelope of(const call_signature& s) {
     envelope tag;
@@ -59,6 +59,20 @@ TEST_CASE("mismatch: the first difference in order counts, with both values") {
             CHECK((seen.mine == 6 && seen.theirs == 9) ==
                   (first == 0)); // envelopes tell the value of the collective alone
         }
+}
+
+TEST_CASE("mismatch: a call with a name differs first of all from one with another name, or with none") {
+    for (const std::uint16_t name : {std::uint16_t{0}, std::uint16_t{8}}) {
+        call_signature theirs = usual, mine = usual;
+        mine.name = 7;
+        theirs.name = name;
+        CHECK(differ(of(mine), of(theirs)));
+        theirs.op = 9;
+        const status said = call_mismatch(mine, theirs, 3, 12);
+        CHECK(said.mismatch == mismatch::name);
+        CHECK(said.mine == 7);
+        CHECK(said.theirs == name);
+    }
 }
 
 TEST_CASE("mismatch: equal signatures are no mismatch, and a message that differs all the same breaks the protocol") {

@@ -18,6 +18,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/status.hpp>
+#include <bough/op/traits.hpp>
 #include <bough/session/control_messages.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/session.hpp>
@@ -26,7 +27,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,12 +35,20 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
+// A name as signatures carry it: never 0, except for a call without a name.
+constexpr std::uint16_t number_of_name(std::string_view name) noexcept {
+    if (name.data() == nullptr) return 0;
+    std::uint64_t hash = fnv_offset;
+    for (const char c : name) hash = fnv1a(hash, c);
+    return static_cast<std::uint16_t>(hash % 0xffff + 1);
+}
+
 // A call with a name, from its start to its end.
 class named_call {
 public:
     virtual bool has_ended() = 0;
-    // Its turn has come: starts it.
-    virtual void take_turn() = 0;
+    // Its turn has come: starts it, with so much time left.
+    virtual void take_turn(std::uint64_t timeout_ns) = 0;
     // It ends without having started.
     virtual void fail(const status& why) noexcept = 0;
 
@@ -52,7 +60,8 @@ public:
 protected:
     ~named_call() = default;
     std::string_view name_;           // no data: it has no name
-    std::optional<int> own_priority_; // that was given to it while it waits
+    int priority_ = 0;                // with which it starts
+    bool has_waited_in_vain_ = false; // it has ended before its turn
 
 private:
     template <Transport T>
@@ -69,7 +78,7 @@ public:
 
     // `members`: empty: all ranks. They must stay where they are.
     call_order(session<T>& shared, std::span<const rank_t> members, std::uint16_t context) noexcept
-        : session_(shared), members_(members), context_(context) {}
+        : session_(shared), members_(members), context_(context), epoch_(shared.epoch()) {}
     call_order(const call_order&) = delete;
     call_order& operator=(const call_order&) = delete;
 
@@ -80,7 +89,7 @@ public:
         calls_.push_back(&c);
         if (is_first()) {
             tell(c.name());
-            c.take_turn();
+            c.take_turn(timeout_ns);
             return {};
         }
         c.deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns);
@@ -96,7 +105,7 @@ public:
     }
     void give_up(named_call& c, errc code) {
         const status why{.code = code, .context = context_};
-        session_.break_communicator(context_, why);
+        if (!is_stale()) session_.break_communicator(context_, why);
         end(c, why);
     }
     void set_timeout_ns(named_call& c, std::uint64_t ns) noexcept {
@@ -107,6 +116,7 @@ public:
     void advance() noexcept {
         if (waiting_ == 0 && due_.empty() && is_first()) return;
         if (session_.forked()) return end_all({.code = errc::forked_child});
+        if (is_stale()) return end_all({.code = errc::group_poisoned});
         bool has_memory = false;
         ignore_exceptions([&] { start_due(), has_memory = true; });
         if (!has_memory) session_.break_communicator(context_, {.code = errc::no_resources, .context = context_});
@@ -123,6 +133,8 @@ private:
 
     rank_t first() const noexcept { return members_.empty() ? 0 : members_[0]; }
     bool is_first() const noexcept { return first() == session_.rank(); }
+    // Has a later epoch begun? Then the number of this communicator may be that of another one.
+    bool is_stale() const { return session_.epoch() != epoch_; }
 
     status check(const named_call& c) {
         if (c.name().empty()) return invalid_argument("named: the name is empty");
@@ -130,6 +142,8 @@ private:
         for (std::size_t i = 0; i < calls_.size(); ++i)
             if (calls_[i]->name() == c.name() && !calls_[i]->has_ended())
                 return invalid_argument("named: an operation of this name is in flight on this communicator");
+        if (calls_.size() >= most_calls) // those that have ended leave
+            for (std::size_t i = calls_.size(); i-- != 0;) (void)calls_[i]->has_ended();
         if (calls_.size() >= most_calls || untold_ >= most_calls) {
             status s = invalid_argument("named: more than 4096 operations with names are in flight");
             s.code = errc::no_resources;
@@ -157,7 +171,7 @@ private:
         while (named_call* next = find_due()) {
             due_.pop_front();
             stop_waiting(*next);
-            next->take_turn();
+            next->take_turn(time_left(session_.now_ns(), next->deadline_ns_));
         }
         // The next name may be behind messages of calls that wait here.
         if (waiting_ != 0 && due_.empty()) session_.make_way(true);
@@ -221,6 +235,7 @@ private:
         if (std::exchange(c.waits_, false)) --waiting_;
     }
     void end(named_call& c, const status& why) noexcept {
+        c.has_waited_in_vain_ = c.waits_;
         stop_waiting(c);
         c.fail(why); // which leaves
     }
@@ -231,6 +246,7 @@ private:
     session<T>& session_;
     std::span<const rank_t> members_;
     std::uint16_t context_;
+    std::uint32_t epoch_;
     std::vector<named_call*> calls_; // that have not ended
     std::size_t waiting_ = 0;        // of them, for their turn
     std::deque<std::string> due_;    // what the first member has started, and this rank has not

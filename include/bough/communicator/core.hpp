@@ -120,24 +120,25 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (order_ != nullptr) [[unlikely]]
             return refuse(invalid_argument("call: the calls of this communicator have names: give bough::named{...}"));
-        return start_next(op, work, c, signature);
+        return start_next(op, work, c, signature, options.timeout_ns, options.priority);
     }
     // The same, for a call whose turn has come, if calls have names.
-    status start_next(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
+    status start_next(session_operation& op, prepared& work, const call& c, const call_signature& signature,
+                      std::uint64_t timeout_ns, int priority) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
         op.record_in(reporter.recorded);
-        op.set_priority(options.priority);
+        op.set_priority(priority);
         bool has_started = false;
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            return start_tagged(op, work, c, signature, tag, has_started);
+            return start_tagged(op, work, c, signature, tag, timeout_ns, has_started);
         } catch (...) {
             if (has_started && session_->is_done(op)) return {}; // ended without the helper that ring() wakes
             return give_up(op, tag);
         }
 #else
-        return start_tagged(op, work, c, signature, tag, has_started);
+        return start_tagged(op, work, c, signature, tag, timeout_ns, has_started);
 #endif
     }
     // The same for a call that has run, with other data. False: it has not started.
@@ -168,8 +169,8 @@ public:
     call_order<T>* order() noexcept { return order_.get(); }
     // From the first call on, calls have names. An error: there have been calls without.
     status use_names() {
-        if (order_ != nullptr) return {};
         if (is_stale()) return stale();
+        if (order_ != nullptr) return {};
         if (counts_.operations != 0)
             return invalid_argument("named: this communicator has made calls without names: call on a duplicate of it");
         order_ = std::make_unique<call_order<T>>(*session_, members_, context_);
@@ -284,7 +285,7 @@ private:
     const void* keep_choice(const choice_key& key, std::shared_ptr<const void> plan);
 
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
-                        const envelope& tag, bool& has_started) {
+                        const envelope& tag, std::uint64_t timeout_ns, bool& has_started) {
         signature.plan = work.bound().plan_id;
         if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // cutting the vector is part of the plan
         if (!c.row_offsets.empty()) {
@@ -304,7 +305,7 @@ private:
         }
         signature.late_ranks = 0;
         if (late.places != nullptr) signature.plan = late_plan;
-        session_->start(op, work, c, tag, signature, options.timeout_ns, late);
+        session_->start(op, work, c, tag, signature, timeout_ns, late);
         has_started = true;
         session_->ring();
         return {};

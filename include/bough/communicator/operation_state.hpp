@@ -41,6 +41,7 @@ public:
             core->spare_frames.pop_back();
         }
         made->core_ = core;
+        made->is_persistent_ = persistent;
         if (persistent) made->makes_calls_ = caller<core_type>(core);
         return made.release();
     }
@@ -48,7 +49,7 @@ public:
     // --- for an initiator (bough/call/initiator.hpp) ---
 
     core_type& core() noexcept { return *core_; }
-    bool is_persistent() const noexcept { return makes_calls_.core() != nullptr; }
+    bool is_persistent() const noexcept { return is_persistent_; }
     arena& kept() noexcept { return kept_; }
     // Its calls have this name.
     void set_name(std::string_view name) {
@@ -59,12 +60,12 @@ public:
     // Adds f() -> status, called before each run.
     template <class F>
     void add_before(const F& f) {
-        append(before_, kept_.template make<hook_of<F>>(f));
+        append(around_.before, kept_.template make<hook_of<F>>(f));
     }
     // Adds f() -> void, called after each run that ended well.
     template <class F>
     void add_after(const F& f) {
-        append(after_, kept_.template make<hook_of<F>>(f));
+        append(around_.after, kept_.template make<hook_of<F>>(f));
     }
     template <class P>
     void bind(const P& plan, const call& c, const call_signature& signature) {
@@ -72,6 +73,7 @@ public:
         if (!work_->is_named) core_->name_plan(*work_);
         call_ = c;
         signature_ = signature;
+        signature_.name = number_of_name(name_);
     }
     // Copies an argument of the call.
     std::span<const std::uint64_t> keep(std::span<const std::uint64_t> list) {
@@ -82,15 +84,12 @@ public:
     }
     // For a persistent operation: copies what its starts need, and allocates it all.
     void make_ready() {
-        call_.offsets = keep(call_.offsets);
-        call_.row_offsets = keep(call_.row_offsets);
-        call_.column_offsets = keep(call_.column_offsets);
+        keep_lengths();
         core_->reserve(work_->work, call_, signature_);
     }
     // Starts a run. An error: it has not started.
     status launch() {
         result_ = {};
-        own_priority_.reset();
         if (is_named()) [[unlikely]]
             return launch_named();
         return begin(core_->start(op_, work_->work, call_, signature_));
@@ -108,6 +107,7 @@ public:
         result_ = why;
         ended_ = true;
         leave_order();
+        end_waiting();
         give_back();
     }
     // For a failure on this rank after which the run may be in flight, or may have ended.
@@ -174,8 +174,12 @@ public:
         if (!ended_) session_().set_timeout_ns(op_, ns);
     }
     void set_priority(int priority) override {
-        if (waits()) own_priority_ = priority;
-        if (!ended_ && !waits()) session_().set_priority(op_, priority);
+        if (waits()) {
+            priority_ = priority;
+            session_().use_priorities();
+        } else if (!ended_) {
+            session_().set_priority(op_, priority);
+        }
     }
     void start() override {
         BOUGH_EXPECTS(done(), "start: the operation is still in flight");
@@ -197,7 +201,7 @@ public:
     std::string where() const override {
         if (!is_named()) return {};
         std::string text = "'" + std::string(name()) + "'";
-        if (is_deadline(result_) && core_->order() != nullptr && !core_->order()->held_up_by().empty())
+        if (has_waited_in_vain_ && is_deadline(result_) && !core_->order()->held_up_by().empty())
             text += " waited for '" + core_->order()->held_up_by() + "'";
         return text;
     }
@@ -217,7 +221,7 @@ public:
         const caller<core_type> last_call = std::move(makes_calls_);
         give_back();
         name_ = {};
-        before_ = after_ = {};
+        around_ = {};
         kept_.clear();
         bound_error_ = result_ = {};
         ended_ = true;
@@ -261,7 +265,7 @@ private:
             if (const status bad = h->run()) return bad;
         return {};
     }
-    status call_all_before() { return call_all(before_); }
+    status call_all_before() { return call_all(around_.before); }
 
     template <class F>
     static void try_to(F&& f) noexcept {
@@ -275,18 +279,30 @@ private:
 #endif
     }
 
+    // The lengths of blocks may lie in the front door.
+    void keep_lengths() {
+        call_.offsets = keep(call_.offsets);
+        call_.row_offsets = keep(call_.row_offsets);
+        call_.column_offsets = keep(call_.column_offsets);
+    }
     session<T>& session_() const noexcept { return *core_->shared_session(); }
     bool has_run() { return !waits() && session_().is_done(op_); }
 
     // --- a call with a name ---
 
     bool has_ended() override { return done(); }
-    void take_turn() override {
-        (void)begin(core_->start_next(op_, work_->work, call_, signature_));
-        if (own_priority_) set_priority(*std::exchange(own_priority_, {}));
+    void take_turn(std::uint64_t timeout_ns) override {
+        (void)begin(core_->start_next(op_, work_->work, call_, signature_, timeout_ns, priority_));
+        end_waiting();
     }
     void fail(const status& why) noexcept override { end(why); }
     BOUGH_COLD status launch_named() {
+        if (!is_persistent_) {
+            keep_lengths();
+            makes_calls_ = caller<core_type>(core_); // until its turn
+        }
+        has_waited_in_vain_ = false;
+        priority_ = core_->options.priority;
         status bad{.code = errc::no_resources};
         try_to([&] { bad = core_->use_names(); });
         if (bad) {
@@ -295,10 +311,15 @@ private:
             ended_ = false;
             bad = {.code = errc::no_resources};
             try_to([&] { bad = core_->order()->enter(*this, core_->options.timeout_ns); });
-            if (bad.code == errc::no_resources) session_().break_communicator(core_->context(), bad);
+            if (bad.code == errc::no_resources && !core_->is_stale())
+                session_().break_communicator(core_->context(), bad);
         }
         if (bad) end(bad);
         return bad;
+    }
+    // It has its turn, or has ended: another rank need not expect it any more.
+    void end_waiting() noexcept {
+        if (!is_persistent_) const caller<core_type> last_call = std::move(makes_calls_);
     }
     BOUGH_COLD void wait_in_order() {
         std::uint64_t attend_ns = 0;
@@ -324,12 +345,12 @@ private:
         if (!result_) {
 #if BOUGH_HAS_EXCEPTIONS
             try {
-                result_ = call_all(after_);
+                result_ = call_all(around_.after);
             } catch (...) { // thrown by a wire form's decode, or an op that lowers
                 result_ = {.code = errc::op_threw};
             }
 #else
-            result_ = call_all(after_);
+            result_ = call_all(around_.after);
 #endif
         }
         ended_ = true;
@@ -350,10 +371,13 @@ private:
     call call_{};
     call_signature signature_{};
     arena kept_;
-    hooks before_, after_;
+    struct {
+        hooks before, after;
+    } around_; // a run
     status result_{}, bound_error_{};
     bool ended_ = true;
-    caller<core_type> makes_calls_; // if it is persistent
+    bool is_persistent_ = false;
+    caller<core_type> makes_calls_; // if it is persistent, or waits for its turn
 };
 
 } // namespace bough::detail

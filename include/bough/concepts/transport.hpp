@@ -64,7 +64,7 @@ struct call_signature {
     // 1: ranks may come late. A barrier, or a short reduce or allreduce, is done in memory that all ranks
     // see, by the rank that comes last. If the transport has none, the plan's messages do it.
     std::uint8_t late_ranks = 0;
-    std::array<std::uint8_t, 2> unused{};
+    std::uint16_t name = 0; // of the call (number_of_name, bough/communicator/call_order.hpp); 0: it has none
     friend constexpr bool operator==(const call_signature& a, const call_signature& b) noexcept {
         using words = std::array<std::uint64_t, 5>; // compared at every start
         const auto x = std::bit_cast<words>(a);
@@ -103,8 +103,9 @@ static_assert(sizeof(envelope) == 32);
 
 // Two signatures that differ in one part never have one hash.
 constexpr std::uint64_t hash_of(const call_signature& s) noexcept {
+    const std::uint64_t rest = std::uint64_t{s.name} << 40 | std::uint64_t{s.root} << 8 | s.kind;
     return s.count * 0x9e37'79b9'7f4a'7c15u + s.op * 0xbf58'476d'1ce4'e5b9u + s.type * 0x94d0'49bb'1331'11ebu +
-           s.plan * 0xd6e8'feb8'6659'fd93u + (std::uint64_t{s.root} << 8 | s.kind) * 0xff51'afd7'ed55'8ccdu + 1;
+           s.plan * 0xd6e8'feb8'6659'fd93u + rest * 0xff51'afd7'ed55'8ccdu + 1;
 }
 // Makes an envelope one of this call.
 constexpr void sign(envelope& tag, const call_signature& s) noexcept {

@@ -46,6 +46,7 @@ enum class mismatch : std::uint8_t {
     segment,
     members,
     version, // of a protocol_error: ranks of different builds (bough/core/formats.hpp)
+    name,    // of the call (bough/call/named.hpp)
 };
 
 // Ranks are those of the transport (communicator::world_rank), so that all communicators of a group

@@ -86,7 +86,7 @@ bool read_recording(std::span<const std::byte>& bytes, recording& made, std::str
     const bool is_sound = of.size != 0 && of.size <= 1u << 22 && of.rank < of.size && of.members <= of.size &&
                           of.calls != 0 && of.calls <= 1u << 20 && (of.calls & (of.calls - 1)) == 0 &&
                           head.bytes == head.end() && head.poison.code <= last_errc && head.poison.cause <= last_errc &&
-                          head.poison.mismatch <= mismatch::version;
+                          head.poison.mismatch <= mismatch::name;
     if (!is_sound) return no("is broken: its head contradicts itself");
     if (bytes.size() < head.calls_at())
         return no("is cut: it has " + std::to_string(bytes.size()) + " of " + std::to_string(head.bytes) + " bytes");

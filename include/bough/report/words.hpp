@@ -69,6 +69,8 @@ inline std::string difference_words(const call_signature& its, const call_signat
     const auto words = [](const char* what, const std::string& a, const std::string& b) {
         return std::string(what) + ' ' + a + ", where others have " + b;
     };
+    if (its.name != others.name)
+        return words("name", value_of(mismatch::name, its.name), value_of(mismatch::name, others.name));
     if (its.op != others.op) return words("op", value_of(mismatch::op, its.op), value_of(mismatch::op, others.op));
     if (its.type != others.type)
         return words("type", value_of(mismatch::type, its.type), value_of(mismatch::type, others.type));

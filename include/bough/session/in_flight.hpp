@@ -5,8 +5,9 @@
 // It finds operations, by their call or by the id of a post, and says what each of them may send: the
 // oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
 // has no room for a message of one with a higher priority, the others send that rank nothing until it
-// has gone; what is sent ahead always finds room in the end, so nobody waits for ever. It needs of an
-// operation what session_operation has, and of the transport the concept.
+// has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
+// among those of one poll. What is sent ahead always finds room in the end, so nobody waits for ever.
+// It needs of an operation what session_operation has, and of the transport the concept.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
 #define BOUGH_SESSION_IN_FLIGHT_HPP
 

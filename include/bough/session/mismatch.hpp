@@ -22,7 +22,7 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }
-// The first difference, in the order collective, op, type, count, root, plan. protocol_error: there
+// The first difference, in the order name, collective, op, type, count, root, plan. protocol_error: there
 // is none, so the message that differed was not the one that its sender had made.
 inline status call_mismatch(const call_signature& mine, const call_signature& theirs, rank_t peer,
                             std::uint32_t operation) noexcept {
@@ -34,6 +34,7 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
         s.mine = a;
         s.theirs = b;
     };
+    look(mismatch::name, mine.name, theirs.name);
     look(mismatch::collective, mine.kind, theirs.kind);
     look(mismatch::op, mine.op, theirs.op);
     look(mismatch::type, mine.type, theirs.type);
@@ -99,7 +100,7 @@ struct abort_notice {
         abort_notice said;
         if (bytes.size() != sizeof said) return said;
         std::memcpy(&said, bytes.data(), sizeof said);
-        if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::members) return {};
+        if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::name) return {};
         return said;
     }
     // What the receiver reports. If the notice names no peer, the sender is meant; but not for a

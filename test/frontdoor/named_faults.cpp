@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSL-1.0
+// Named calls that wait for their turn: what they keep, how long they wait, and what becomes of them when
+// their communicator goes, or the group shrinks.
+#include "support/catch.hpp"
+#include <bough/algorithm/ring.hpp>
+#include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/communicator/call_order.hpp>
+#include <bough/error.hpp>
+#include <bough/gather.hpp>
+#include <bough/group.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/operation.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/scatter.hpp>
+#include <bough/transport/in_process.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace bough;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// Writes over the stack that the calls before it have used.
+[[gnu::noinline]] void use_stack() {
+    std::array<unsigned char, 16384> bytes;
+    volatile unsigned char* const at = bytes.data();
+    for (std::size_t i = 0; i != bytes.size(); ++i) at[i] = 0xa5;
+}
+
+using ints = std::vector<int>;
+using counts = std::vector<std::size_t>;
+
+} // namespace
+
+TEST_CASE("named: a call that waits keeps the lengths of its blocks") {
+    std::atomic<int> wrong{0};
+    in_process{3}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        comm.set_timeout(20s);
+        const rank_t r = comm.rank(), p = comm.size();
+        // Rank r sends r + q + 1 elements to rank q.
+        counts to(p), blocks(p);
+        std::size_t all = 0;
+        for (rank_t q = 0; q != p; ++q) to[q] = r + q + 1, all += to[q], blocks[q] = q + 1;
+        const std::size_t sum = 6; // 1 + 2 + 3
+        ints out(all, static_cast<int>(r)), in(all, -1), own(r + 1, static_cast<int>(r)), gathered(sum, -1),
+            at_root(sum, -1), part(r + 1, -1), whole(sum, 1), reduced(r + 1, -1);
+        if (r == 0) std::this_thread::sleep_for(50ms); // so the calls of the others wait
+        std::vector<operation> flying;
+        flying.push_back(start_alltoallv(comm, out, to, in, to, named{"all to all"}));
+        flying.push_back(start_allgatherv(comm, own, gathered, blocks, named{"allgather"}));
+        flying.push_back(start_gatherv(comm, own, at_root, blocks, root{0}, named{"gather"}));
+        flying.push_back(start_scatterv(comm, whole, part, blocks, root{0}, named{"scatter"}));
+        flying.push_back(start_reduce_scatterv(comm, whole, reduced, blocks, plus{}, named{"reduce-scatter"}));
+        use_stack();
+        to.assign(p, 0), blocks.assign(p, 0); // what was given is the caller's again
+        for (operation& op : flying) op.wait();
+        std::size_t at = 0;
+        for (rank_t q = 0; q != p; ++q)
+            for (std::size_t i = 0; i != r + q + 1u; ++i) wrong += in[at++] != static_cast<int>(q);
+        wrong += gathered != ints{0, 1, 1, 2, 2, 2} || (r == 0 && at_root != gathered);
+        wrong += part != ints(r + 1, 1) || reduced != ints(r + 1, 3);
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("named: a call that waits ends with the epoch, and the next communicator is not touched") {
+    enum class then { wait, cancel, destroy, start };
+    for (const then what : {then::wait, then::cancel, then::destroy, then::start}) {
+        std::atomic<int> wrong{0};
+        std::atomic<bool> has_left{false};
+        in_process{3}.run([&](auto transport) {
+            communicator base{std::move(transport)};
+            auto old = duplicate(base);
+            old.set_timeout(20s);
+            base.set_timeout(20s);
+            int x = 1;
+            status s;
+            barrier(base);
+            if (base.rank() == 2) {
+                has_left = true;
+                return;
+            }
+            while (!has_left) std::this_thread::yield();
+            std::optional<operation> kept;
+            if (base.rank() == 1) kept = start_allreduce(old, x, plus{}, named{"old"});
+            auto rest = shrink(base);
+            auto fresh = duplicate(rest); // has the number of `old`
+            fresh.set_timeout(20s);
+            if (kept) {
+                switch (what) {
+                case then::wait:
+                    kept->wait(s);
+                    wrong += s.code != errc::group_poisoned && s.code != errc::peer_dead;
+                    break;
+                case then::cancel: kept->cancel(); break;
+                case then::destroy: kept.reset(); break;
+                case then::start:
+                    allreduce(old, std::span(&x, 1), plus{}, named{"other"}, s);
+                    wrong += s.code != errc::group_poisoned;
+                    break;
+                }
+                old.progress();
+            }
+            int y = 1;
+            allreduce(fresh, std::span(&y, 1), plus{}, named{"fresh"}, s);
+            wrong += bool(s) || y != 2;
+            if (kept) {
+                const errc how = kept->done() ? kept->result().code : errc::ok;
+                wrong += how != errc::group_poisoned && how != errc::peer_dead && how != errc::cancelled;
+                kept.reset();
+            }
+            y = 1;
+            allreduce(fresh, std::span(&y, 1), plus{}, named{"again"}, s);
+            wrong += bool(s) || y != 2;
+            barrier(rest);
+        });
+        CAPTURE(static_cast<int>(what));
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("named: a call's time counts from its start, also when it has waited") {
+    for (const bool is_set : {false, true}) {
+        std::atomic<int> wrong{0};
+        in_process{2}.run([&](auto transport) {
+            communicator base{std::move(transport)};
+            auto comm = duplicate(base);
+            base.set_timeout(20s);
+            comm.set_timeout(20s);
+            int x = 1, y = 1;
+            status s;
+            if (comm.rank() == 0) {
+                operation first = start_allreduce(comm, x, plus{}, named{"first"});
+                operation second = start_broadcast(comm, std::span(&y, 1), root{1}, named{"second"});
+                barrier(base);
+                barrier(base);
+                first.wait(s);
+                second.wait(s);
+                wrong += !s;
+            } else {
+                barrier(base); // "second" has started on rank 0, behind "first"
+                if (!is_set) comm.set_timeout(300ms);
+                operation op = start_allreduce(comm, y, plus{}, named{"never"});
+                if (is_set) op.set_timeout(300ms);
+                comm.set_timeout(20s); // of later calls
+                std::this_thread::sleep_for(200ms);
+                wrong += op.done();
+                const auto from = std::chrono::steady_clock::now();
+                op.wait(s);
+                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > 5s;
+                barrier(base);
+            }
+        });
+        CAPTURE(is_set);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("named: a call that has had its turn has the time and the priority of its start") {
+    for (const bool is_set : {false, true}) {
+        std::atomic<int> wrong{0};
+        in_process{3}.run([&](auto transport) {
+            communicator base{std::move(transport)};
+            auto comm = duplicate(base);
+            base.set_timeout(20s);
+            comm.set_timeout(20s);
+            int x = 1;
+            status s;
+            switch (comm.rank()) {
+            case 0: {
+                barrier(base);
+                operation op = start_allreduce(comm, x, plus{}, named{"a"});
+                barrier(base);
+                op.wait(s);
+                wrong += !s;
+                break;
+            }
+            case 1: {
+                if (!is_set) comm.set_timeout(400ms);
+                operation op = start_allreduce(comm, x, plus{}, named{"a"});
+                if (is_set) op.set_timeout(400ms);
+                comm.set_timeout(20s); // of later calls
+                barrier(base);
+                barrier(base);
+                const auto from = std::chrono::steady_clock::now();
+                op.wait(s);
+                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > 5s;
+                break;
+            }
+            default: // never calls it
+                barrier(base);
+                barrier(base);
+            }
+            barrier(base);
+        });
+        CAPTURE(is_set);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("named: a call that waits for its turn needs no communicator handle") {
+    std::atomic<int> wrong{0};
+    in_process{3}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = std::optional(duplicate(base));
+        comm->set_timeout(20s);
+        int x = 1;
+        if (comm->rank() == 0) std::this_thread::sleep_for(50ms);
+        operation op = start_allreduce(*comm, x, plus{}, named{"a"});
+        comm.reset();
+        status s;
+        op.wait(s);
+        wrong += bool(s) || x != 3;
+        barrier(base);
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("named: a call with a name and one without match on no rank") {
+    for (const rank_t with : {0u, 1u}) {
+        std::vector<status> ends(2);
+        in_process{2}.run([&](auto transport) {
+            communicator base{std::move(transport)};
+            auto comm = duplicate(base);
+            comm.set_timeout(500ms);
+            int x = 1;
+            const rank_t r = comm.rank();
+            if (r == with)
+                allreduce(comm, std::span(&x, 1), plus{}, named{"a"}, ends[r]);
+            else
+                allreduce(comm, std::span(&x, 1), plus{}, ends[r]);
+            barrier(base);
+        });
+        CAPTURE(with);
+        for (const status& s : ends) {
+            CAPTURE(message_of(s));
+            if (with == 0) {
+                CHECK(s.code == errc::call_mismatch);
+                CHECK(s.mismatch == mismatch::name);
+                CHECK(has(message_of(s), "the name differs"));
+                CHECK(has(message_of(s), "no name"));
+            } else { // it waits for the first rank to start it
+                CHECK((is_deadline(s) || s.code == errc::peer_aborted));
+            }
+        }
+    }
+}
+
+TEST_CASE("named: a communicator whose calls have names makes no other, and goes on") {
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        comm.set_timeout(20s);
+        barrier(comm, named{"first"});
+        status s;
+        const auto refused = [&] { wrong += s.code != errc::invalid_argument || !has(message_of(s), "names"); };
+        wrong += duplicate(comm, s).has_value(), refused();
+        wrong += split(comm, 0, s).has_value(), refused();
+        int x = 1;
+        allreduce(comm, std::span(&x, 1), plus{}, named{"second"}, s);
+        wrong += bool(s) || x != 2;
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("named: operations that have ended do not count as in flight") {
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        comm.set_timeout(60s);
+        ints x(4200, 1);
+        std::vector<operation> all;
+        for (std::size_t i = 0; i != x.size(); ++i) {
+            all.push_back(start_allreduce(comm, x[i], plus{}, named{std::to_string(i)}));
+            if (i % 64 == 63) { // they have ended, and no handle was asked
+                status s;
+                int y = 1;
+                allreduce(comm, std::span(&y, 1), plus{}, named{"between"}, s);
+                wrong += bool(s);
+            }
+        }
+        for (operation& op : all) {
+            status s;
+            op.wait(s);
+            wrong += bool(s);
+        }
+    });
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("named: only a call that waited in vain says what it waited for") {
+    std::string says;
+    in_process{2}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        int x = 1, y = 1, z = 1;
+        status s;
+        if (comm.rank() == 0) {
+            operation started = start_allreduce(comm, z, plus{}, named{"started"});
+            operation a = start_allreduce(comm, x, plus{}, named{"a"});
+            operation b = start_allreduce(comm, y, plus{}, named{"b"});
+            std::this_thread::sleep_for(600ms);
+            for (operation* op : {&started, &a, &b}) op->wait(s);
+        } else {
+            comm.set_timeout(10ms);
+            operation started = start_allreduce(comm, z, plus{}, named{"started"});
+            comm.set_timeout(200ms);
+            operation b = start_allreduce(comm, y, plus{}, named{"b"}); // never "a"
+            b.wait(s);
+            try {
+                started.wait();
+            } catch (const error& e) {
+                says = e.what();
+            }
+        }
+        barrier(base);
+    });
+    CAPTURE(says);
+    CHECK_FALSE(has(says, "waited for"));
+}
