@@ -37,6 +37,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/group.hpp>
+#include <bough/launch/detail/growth.hpp>
 #include <bough/launch/meeting.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
@@ -83,6 +84,15 @@ concept MakesTransport = requires(F& make, grown_wire_up& wire, status& result) 
 
 namespace detail {
 
+// What a rank says of its build where it joins an X.
+template <class X>
+constexpr build_card build_of() noexcept {
+    if constexpr (requires { X::format; })
+        return build_card_of(X::format);
+    else
+        return build_card_of(wire_format::joining);
+}
+
 // With the options that the transport has by default.
 template <class X>
 struct joins_by_default {
@@ -92,34 +102,6 @@ struct joins_by_default {
         else
             return X::join(wire, {}, result);
     }
-};
-
-// Which numbers the members and the joiners have in a group of `size` ranks; `kept`: the members'
-// numbers so far.
-inline void number_grown(std::span<const rank_t> kept, rank_t size, std::vector<rank_t>& members,
-                         std::vector<rank_t>& vacant) {
-    std::vector<unsigned char> taken(size, 0);
-    for (const rank_t r : kept)
-        if (r < size) taken[r] = 1;
-    members.clear();
-    vacant.clear();
-    rank_t next = 0;
-    for (const rank_t r : kept) {
-        while (r >= size && taken[next] != 0) ++next;
-        members.push_back(r < size ? r : next);
-        taken[members.back()] = 1;
-    }
-    for (rank_t r = 0; r != size; ++r)
-        if (taken[r] == 0) vacant.push_back(r);
-}
-
-// What every member tells the others before they meet.
-struct growth_card {
-    std::uint64_t code = 0;                // an errc: this rank cannot take part
-    std::uint64_t size = 0;                // how many ranks there shall be
-    std::uint64_t place = 0;               // a mac of the place under its key
-    std::uint64_t host = ~0ull;            // of the place, where this rank listens
-    std::array<std::uint64_t, 4> growth{}; // a number drawn for this growth
 };
 
 template <Mac M>
@@ -214,6 +196,29 @@ std::optional<communicator<X>> open_grown(X&& link, std::uint32_t epoch, const c
     return made;
 }
 
+// Calls the program's own code. What it throws is an error of this rank.
+template <class X, class Make>
+status make_link(grown_wire_up& wire, Make& make, std::optional<X>& link) {
+    return attempted([&]() -> status {
+        status result;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+#endif
+            if (std::optional<X> joined = make(wire, result)) link.emplace(std::move(*joined));
+#if BOUGH_HAS_EXCEPTIONS
+        } catch (const error&) {
+            throw;
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (...) {
+            return {.code = errc::op_threw};
+        }
+#endif
+        if (!link && !result) result = invalid_argument("make: gives no transport and no error");
+        return result;
+    });
+}
+
 // Meets the joiners, and makes a transport with them.
 template <class X, class Make>
 status meet_joiners(communicator<X>& comm, const meeting_place& place, rank_t size, unique_fd& listener,
@@ -227,6 +232,7 @@ status meet_joiners(communicator<X>& comm, const meeting_place& place, rank_t si
     plan.epoch = comm.epoch() + 1;
     plan.leader = leader;
     plan.last_ns = last_ns;
+    plan.build = build_of<X>();
     plan.known_as = members_of(comm);
     number_grown(plan.known_as, size, plan.members, plan.vacant);
     static_assert(sizeof plan.growth == sizeof cards[leader].growth);
@@ -253,8 +259,7 @@ status meet_joiners(communicator<X>& comm, const meeting_place& place, rank_t si
     if (!wire) return result;
     std::vector<std::byte> members;
     if ((result = tell_members(*wire, true, members))) return result;
-    if (std::optional<X> joined = make(*wire, result)) link.emplace(std::move(*joined));
-    return result;
+    return make_link(*wire, make, link);
 }
 
 template <class X, class Make>
@@ -263,6 +268,7 @@ status grow_members(communicator<X>& comm, const meeting_place& place, rank_t si
     session<X>& shared = *comm.shared_session();
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
+    if (const status bad = check_has_no_names(comm)) return bad;
     const std::uint64_t last_ns = deadline_after(steady_now_ns(), comm.options().timeout_ns);
     std::optional<X> link;
     const status how = attempted([&]() -> status {
@@ -277,14 +283,16 @@ status grow_members(communicator<X>& comm, const meeting_place& place, rank_t si
     agreed_group reached;
     const std::uint64_t patience_ns = deadline_after(time_left(now, last_ns), 3'000'000'000);
     if (const status bad =
-            reach_agreement(comm, members_of(comm), comm.context(), how ? 0 : ~std::uint64_t{0}, reached, patience_ns))
+            reach_agreement(comm, members_of(comm), comm.context(), growth_word(how), reached, patience_ns))
         return bad;
     if (how && how.code != errc::peer_dead) return how;
     // A member that gave up because of a lost rank may have been taken for lost itself, by others.
-    if (reached.word == 0) {
+    if (reached.word != growth_word({})) {
         for (rank_t r = 0; r != comm.size(); ++r)
             if (reached.failed[r] != 0) return {.code = errc::peer_dead, .peer = comm.world_rank(r)};
-        return how ? how : status{.code = errc::peer_aborted, .cause = errc::cancelled};
+        const errc cause = cause_in(reached.word);
+        if (how && cause == errc::cancelled) return how;
+        return {.code = errc::peer_aborted, .cause = cause, .peer = how.peer};
     }
     communicator_options options = comm.options_among(members_of(comm));
     options.levels.reset(); // of other ranks
@@ -299,12 +307,12 @@ status try_to_join(const meeting_place& place, const tcp_host& at, const communi
                    std::uint64_t last_ns, Make& make, std::optional<communicator<X>>& made) {
     status result;
     std::optional<grown_wire_up> wire =
-        grown_wire_up::join(at.address, at.port, key_of(place), place.epoch, last_ns, result);
+        grown_wire_up::join(at.address, at.port, key_of(place), place.epoch, build_of<X>(), last_ns, result);
     if (!wire) return result;
     std::vector<std::byte> members;
     if ((result = tell_members(*wire, false, members))) return result;
-    std::optional<X> link = make(*wire, result);
-    if (!link) return result;
+    std::optional<X> link;
+    if ((result = make_link(*wire, make, link))) return result;
     agreed_group reached;
     made = open_grown(std::move(*link), wire->epoch(), options, reached, result);
     if (result) return result;
@@ -328,6 +336,7 @@ status join_running(const meeting_place& place, const communicator_options& opti
             // What no later try can change.
             if (result.code == errc::invalid_argument && result.peer == no_rank) return result;
             if (result.code == errc::no_resources || result.code == errc::op_threw) return result;
+            if (result.mismatch == mismatch::version) return result;
             if (result.code != errc::would_block) why = result;
             if (steady_now_ns() >= last_ns) return why;
         }
@@ -338,7 +347,8 @@ status join_running(const meeting_place& place, const communicator_options& opti
 } // namespace detail
 
 // All ranks of `comm` call it, with the same place and size; processes that call join_group()
-// become the others. It waits for them for the timeout of `comm`. `make` makes the new transport if
+// become the others. It waits for them for the timeout of `comm`, and ends after twice that and 3 s
+// more at the latest. `make` makes the new transport if
 // it needs options, for example:
 //   [](auto& wire, bough::status& s) { return bough::tcp::join(wire, {.bind = "10.0.0.1"}, s); }
 // Pre: no operation is in flight on this rank, and no other thread of it uses the transport.
@@ -346,9 +356,11 @@ status join_running(const meeting_place& place, const communicator_options& opti
 // *Errors* deadline: too few came; the message says how many, and whether one with another key was
 // turned away. peer_dead: a member was lost. invalid_argument: the size is less than that of
 // `comm`; the place has no host, no key, or differs between ranks (`peer` has another one); no rank
-// can listen there. call_mismatch: the size differs. group_poisoned: shrink `comm` first.
-// peer_aborted: `peer` has an error of its own, with this cause; or the others have given this rank
-// up. And what joining the transport ends with.
+// can listen there, or this rank does not reach the one that listens (`peer`); the calls of `comm`
+// have names. call_mismatch: the size differs. group_poisoned: shrink `comm` first.
+// peer_aborted: `peer`, or a rank that is not known, has an error of its own, with this cause; or
+// the others have given this rank up. no_majority: what agreement_rule::majority says. op_threw:
+// `make` threw what is no bough::error and no std::bad_alloc. And what joining the transport ends with.
 template <class X, MakesTransport<X> Make, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> grow(communicator<X>& comm, const meeting_place& place, rank_t size,
                                                   Make make, E& ec) {
@@ -371,8 +383,9 @@ template <class X, MakesTransport<X> Make = detail::joins_by_default<X>>
 // takes it. The options are those of the communicator. X is the transport of the group.
 //
 // *Errors* invalid_argument: the place has no host or no key; the group has another key, or is in a
-// later epoch than place.epoch. deadline: no group has grown there, or too few came. And what
-// joining the transport ends with.
+// later epoch than place.epoch. deadline: no group has grown there, or too few came. protocol_error
+// (mismatch::version): the group is of another build, with both versions. op_threw: as grow(). And
+// what joining the transport ends with.
 template <class X, MakesTransport<X> Make, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> join_group(const meeting_place& place, const communicator_options& options,
                                                         Make make, E& ec) {

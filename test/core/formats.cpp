@@ -59,7 +59,7 @@ TEST_CASE("formats: another machine, and another transport, have sentences of th
 }
 TEST_CASE("formats: all versions are there, and fit a byte of the card") {
     for (const wire_format f : {wire_format::joining, wire_format::session, wire_format::plans, wire_format::tcp,
-                                wire_format::shared_memory, wire_format::mpi, wire_format::rdma})
+                                wire_format::shared_memory, wire_format::mpi, wire_format::rdma, wire_format::meeting})
         CHECK(version_of(f) != 0);
     CHECK((machine_format & 15) == sizeof(void*));
 }

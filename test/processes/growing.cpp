@@ -4,8 +4,9 @@
 #include "processes/links.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/grow.hpp>
-#include <bough/testing/wire_up_conformance.hpp>
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -317,73 +318,39 @@ TEST_CASE("growing: places, keys and sizes that are wrong are errors on every ra
     }
 }
 
-// A claim of a member counts for one growth, and a proof for one message.
-TEST_CASE("growing: a proof holds for one key, one meeting and one message") {
-    namespace jobs = detail::jobs;
-    jobs::meeting_bytes key{}, other{}, nonce{}, growth{};
-    key.fill(std::byte{1});
-    other.fill(std::byte{2});
-    nonce.fill(std::byte{3});
-    growth.fill(std::byte{4});
-    jobs::meeting_claim claim{.as = jobs::meeting_claim::role::member, .member = 2, .epoch = 5};
-    REQUIRE(jobs::make_proof<openssl_mac>(key, claim, nonce, growth, claim.proof));
-    CHECK(jobs::is_proved<openssl_mac>(key, claim, nonce, growth));
-    CHECK_FALSE(jobs::is_proved<openssl_mac>(other, claim, nonce, growth));
-    CHECK_FALSE(jobs::is_proved<openssl_mac>(key, claim, other, growth)); // heard at another meeting
-    CHECK_FALSE(jobs::is_proved<openssl_mac>(key, claim, nonce, {}));
-    for (std::size_t bit = 0; bit != 8 * sizeof claim; ++bit) {
-        jobs::meeting_claim changed = claim;
-        std::byte text[sizeof claim];
-        std::memcpy(text, &changed, sizeof text);
-        text[bit / 8] ^= std::byte{1} << static_cast<int>(bit % 8);
-        std::memcpy(&changed, text, sizeof text);
-        CHECK_FALSE(jobs::is_proved<openssl_mac>(key, changed, nonce, growth));
-    }
-    jobs::meeting_answer answer{.says = jobs::meeting_answer::verdict::welcome, .epoch = 5, .who = 2};
-    REQUIRE(jobs::make_proof<openssl_mac>(key, answer, nonce, growth, answer.proof));
-    CHECK(jobs::is_proved<openssl_mac>(key, answer, nonce, growth));
-    answer.who = 1;
-    CHECK_FALSE(jobs::is_proved<openssl_mac>(key, answer, nonce, growth));
-}
-
-// A wire-up is what the transport of the new group is made from.
-TEST_CASE("growing: what members and joiners exchange follows the rules of a wire-up") {
-    using wire_up = grown_wire_up;
-    const std::uint16_t port = bough_test::fixed_port();
-    wire_up::bytes key{};
-    key.fill(std::byte{5});
-    std::vector<testing::wire_up_rule> found(4, testing::wire_up_rule::none);
-    std::vector<rank_t> ranks(4, no_rank);
-    std::vector<std::optional<wire_up>> wires(4);
-    wire_up::plan plan;
-    plan.epoch = 9;
-    plan.members = {3, 1};
-    plan.vacant = {0, 2};
-    plan.known_as = {0, 1};
-    plan.last_ns = clock_ns() + 20'000 * ms;
-    const auto until_heard = [](int, std::uint64_t last, const auto& heard) {
-        while (!heard() && clock_ns() < last) std::this_thread::yield();
-        return status{};
-    };
-    detail::unique_fd listener;
-    REQUIRE(wire_up::listen("127.0.0.1", port, listener));
-    std::vector<std::thread> threads;
-    for (rank_t i = 0; i != 4; ++i)
-        threads.emplace_back([&, i] {
+TEST_CASE("growing: what makes the transport may throw: all are told, and the group goes on") {
+    bough_test::processes group(3, [](auto& wire, bough_test::report& told) {
+        communicator comm{tcp(wire), {.timeout_ns = 5'000 * ms}};
+        const rank_t me = comm.rank();
+        meeting_place place;
+        place.hosts = {{"127.0.0.1", broadcast(comm, bough_test::fixed_port(), root{0})}};
+        place.key = bough_test::key_of(7);
+        for (const rank_t throws : {0u, 1u}) {
             status s;
-            wires[i] = i < 2 ? wire_up::meet("127.0.0.1", port, key, plan, i,
-                                             i == 0 ? std::move(listener) : detail::unique_fd(), until_heard, s)
-                             : wire_up::join("127.0.0.1", port, key, 0, plan.last_ns, s);
-            if (!wires[i]) return;
-            ranks[i] = wires[i]->rank();
-            found[i] = testing::check_wire_up(*wires[i], {.timeout_ns = 2'000 * ms, .short_timeout_ns = 40 * ms}).rule;
-        });
-    for (std::thread& t : threads) t.join();
-    for (rank_t i = 0; i != 4; ++i) {
-        CAPTURE(i);
-        CHECK(found[i] == testing::wire_up_rule::none);
-        REQUIRE(wires[i]);
-        CHECK((wires[i]->size() == 4 && wires[i]->epoch() == 9));
+            const auto make = [&](auto& from, status& result) {
+                if (me == throws) throw 5;
+                return tcp::join(from, {}, result);
+            };
+            told.check(!grow(comm, place, 3, make, s));
+            told.check(me == throws ? s.code == errc::op_threw
+                                    : s.code == errc::peer_aborted && s.cause == errc::op_threw);
+            long sum = 1;
+            allreduce(comm, std::span(&sum, 1), plus{}, s);
+            told.check(!s && sum == 3);
+        }
+        status s;
+        auto with_names = duplicate(comm);
+        barrier(with_names, named{"first"});
+        told.check(!grow(with_names, place, 3, s) && s.code == errc::invalid_argument &&
+                   message_of(s).find("names") != std::string::npos);
+        barrier(with_names, named{"second"});
+        std::optional<communicator<tcp>> grown = grow(comm, place, 3, s);
+        told.check(grown && grown->epoch() == 2);
+        told.phase = 1;
+    });
+    group.wait();
+    for (rank_t r = 0; r != 3; ++r) {
+        CAPTURE(r);
+        CHECK((group.exit_code(r) == 0 && group.of(r).wrong == 0 && group.of(r).phase == 1));
     }
-    CHECK((ranks[0] == 3 && ranks[1] == 1 && ranks[2] + ranks[3] == 2 && ranks[2] != 1));
 }

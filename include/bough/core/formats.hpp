@@ -28,18 +28,20 @@ enum class wire_format : std::uint8_t {
     shared_memory, // segments (transport/segment/, transport/shared_memory/), also of remote/shared_memory.hpp
     mpi,           // frames over MPI (transport/mpi/)
     rdma,          // cards, frames and writes of fabric and verbs (transport/rdma/)
+    meeting,       // what is said where a group grows (launch/detail/meeting_protocol.hpp)
 };
 
 namespace formats {
 
 // Between ranks; each is 1 to 255.
 inline constexpr std::uint8_t joining = 2;
-inline constexpr std::uint8_t session = 6;
+inline constexpr std::uint8_t session = 7;
 inline constexpr std::uint8_t plans = 1;
 inline constexpr std::uint8_t tcp = 5;
 inline constexpr std::uint8_t shared_memory = 5;
 inline constexpr std::uint8_t mpi = 1;
 inline constexpr std::uint8_t rdma = 4;
+inline constexpr std::uint8_t meeting = 2;
 // Of one_sided over remote writes. Its ranks compare these in a greeting of their own.
 inline constexpr std::uint8_t credited_blocks = 3;
 inline constexpr std::uint8_t notified_blocks = 4;
@@ -74,6 +76,7 @@ constexpr std::uint8_t version_of(wire_format f) noexcept {
     case wire_format::shared_memory: return formats::shared_memory;
     case wire_format::mpi: return formats::mpi;
     case wire_format::rdma: return formats::rdma;
+    case wire_format::meeting: return formats::meeting;
     }
     return 0;
 }
@@ -96,14 +99,15 @@ constexpr build_card build_card_of(wire_format joins) noexcept {
             static_cast<std::uint8_t>(joins),
             version_of(joins)};
 }
+// `mine` and `theirs`: the number of a format << 8 | its version.
+constexpr status version_mismatch(std::uint64_t mine, std::uint64_t theirs, rank_t peer) noexcept {
+    return {.code = errc::protocol_error, .mismatch = mismatch::version, .peer = peer, .mine = mine, .theirs = theirs};
+}
 // May a rank that has said `mine` talk to rank `peer`, which has said `theirs`? Otherwise a
 // protocol_error that names the rank, and as `mine` and `theirs` both versions of the first format
 // that differs: its number << 8 | its version.
 constexpr status compare_builds(const build_card& mine, const build_card& theirs, rank_t peer) noexcept {
-    const auto differs = [&](unsigned a, unsigned b) {
-        return status{
-            .code = errc::protocol_error, .mismatch = mismatch::version, .peer = peer, .mine = a, .theirs = b};
-    };
+    const auto differs = [peer](unsigned a, unsigned b) { return version_mismatch(a, b, peer); };
     for (std::size_t i = 0; i != 4; ++i)
         if (mine[i] != theirs[i]) return {.code = errc::protocol_error, .peer = peer}; // it is not bough
     for (unsigned f = 0; f != 4; ++f)

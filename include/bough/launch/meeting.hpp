@@ -57,11 +57,17 @@ public:
         namespace jobs = detail::jobs;
         std::unique_ptr<server_type> server;
         if (listener && (result = server_type::open(std::move(listener), key, with, server))) return std::nullopt;
-        jobs::meeting_claim claim{.as = jobs::meeting_claim::role::member, .member = me, .epoch = with.epoch};
+        jobs::meeting_claim claim{
+            .as = jobs::meeting_claim::role::member, .member = me, .epoch = with.epoch, .build = with.build};
         const rank_t leader = with.known_as[with.leader];
         detail::unique_fd fd;
         if (!jobs::reach(address, port, fd, with.last_ns)) {
-            result = {.code = errc::peer_dead, .peer = leader};
+            // Has it died? Others hear of that a little later.
+            constexpr std::uint64_t patience_for_news_ns = 1'000'000'000;
+            result = wait(-1, deadline_after(detail::steady_now_ns(), patience_for_news_ns), [] { return false; });
+            if (result) return std::nullopt;
+            result = invalid_argument("place: this rank does not reach the host at which another one listens");
+            result.peer = leader;
             return std::nullopt;
         }
         // The leader tells whose fault it was, unless it is its own.
@@ -72,10 +78,11 @@ public:
         return made;
     }
     // A process that is no member tries once to join a meeting. Errors: invalid_argument: another
-    // key, or an epoch that is over; would_block: nobody meets there, or not for this process;
-    // deadline: too few have come.
+    // key, or an epoch that is over; protocol_error (mismatch::version): another build; would_block:
+    // nobody meets there, or not for this process; deadline: too few have come.
     static std::optional<meeting_wire_up> join(const std::string& address, std::uint16_t port, const bytes& key,
-                                               std::uint32_t epoch, std::uint64_t last_ns, status& result) {
+                                               std::uint32_t epoch, const detail::build_card& build,
+                                               std::uint64_t last_ns, status& result) {
         detail::unique_fd fd;
         result = {.code = errc::would_block};
         if (!detail::jobs::reach(address, port, fd, last_ns)) return std::nullopt;
@@ -88,7 +95,7 @@ public:
             }
             return {};
         };
-        return enter(std::move(fd), key, {.epoch = epoch}, {}, std::min(last_ns, soon),
+        return enter(std::move(fd), key, {.epoch = epoch, .build = build}, {}, std::min(last_ns, soon),
                      deadline_after(last_ns, patience_ns), wait, result);
     }
 
@@ -131,9 +138,12 @@ private:
         meeting_challenge asked;
         meeting_answer answer;
         result = {.code = errc::would_block};
-        if (read_all(fd.get(), std::as_writable_bytes(std::span(&asked, 1)), greeted_by) != errc::ok ||
-            asked.magic != meeting_magic)
+        if (read_all(fd.get(), std::as_writable_bytes(std::span(&asked, 1)), greeted_by) != errc::ok)
             return std::nullopt;
+        if (asked.magic != meeting_magic) {
+            result = status_of(asked);
+            return std::nullopt;
+        }
         if (!M::random(claim.nonce) || !make_proof<M>(key, claim, asked.nonce, growth, claim.proof)) {
             result = {.code = errc::no_resources};
             return std::nullopt;
@@ -147,7 +157,7 @@ private:
             return std::nullopt;
         }
         if (answer.says != meeting_answer::verdict::welcome) {
-            result = status_of(answer);
+            result = status_of(answer, claim.build);
             return std::nullopt;
         }
         launch_hello hello;

@@ -59,6 +59,8 @@ namespace bough::inline BOUGH_ABI {
 
 class shared_memory {
 public:
+    static constexpr wire_format format = wire_format::shared_memory; // which its ranks compare when they join
+
     // Collective: all ranks of the wire-up call it once. Throws bough::error with what join() says.
     template <WireUp W>
     explicit shared_memory(W& wire, const shared_memory_options& options = {})
@@ -306,7 +308,7 @@ static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && P
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
     std::optional<shared_memory> made;
-    join_room room(wire, options.join_timeout_ns, wire_format::shared_memory);
+    join_room room(wire, options.join_timeout_ns, format);
     result = room.run([&]() -> status {
         if (const status bad = detail::check(options)) return bad;
         const detail::segment_layout layout = detail::layout_of(wire.size(), options);

@@ -11,6 +11,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/formats.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/launch/detail/exchange_server.hpp>
@@ -48,6 +49,7 @@ struct meeting_plan {
     std::vector<rank_t> known_as; // the members' numbers, for errors
     rank_t leader = 0;            // which member
     std::uint64_t last_ns = 0;    // when all must have come
+    build_card build{};           // of all members
 
     rank_t size() const noexcept { return static_cast<rank_t>(members.size() + vacant.size()); }
 };
@@ -119,13 +121,17 @@ private:
     bool assemble() {
         std::vector<pollfd> watched;
         for (;;) {
-            watched.assign({{heard_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}});
+            watched.assign({{heard_.get(), POLLIN, 0}, {is_short_ ? -1 : listener_.get(), POLLIN, 0}});
             for (const guest& g : guests_) watched.push_back({g.fd.get(), POLLIN, 0});
-            (void)::poll(watched.data(), static_cast<nfds_t>(watched.size()), milliseconds_until(plan_.last_ns));
+            constexpr int pause_ms = 20; // without descriptors
+            const int rest_ms = milliseconds_until(plan_.last_ns);
+            (void)::poll(watched.data(), static_cast<nfds_t>(watched.size()),
+                         is_short_ && (rest_ms < 0 || rest_ms > pause_ms) ? pause_ms : rest_ms);
             if (watched[0].revents != 0) return false; // the leader gives up
             for (std::size_t g = 0; g != guests_.size(); ++g)
                 if (watched[2 + g].revents != 0 && !hear(guests_[g])) return false;
             std::erase_if(guests_, [](const guest& g) { return g.as == standing::over; });
+            is_short_ = false;
             if (watched[1].revents != 0) accept_all();
             if (count(standing::member) == plan_.members.size() && count(standing::joiner) >= plan_.vacant.size()) {
                 let_in();
@@ -142,7 +148,10 @@ private:
         for (;;) {
             guest g{.fd = above_standard(
                         unique_fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)))};
-            if (!g.fd) return;
+            if (!g.fd) {
+                is_short_ = errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ECONNABORTED;
+                return;
+            }
             meeting_challenge asked;
             if (!M::random(asked.nonce)) return;
             g.nonce = asked.nonce;
@@ -194,6 +203,9 @@ private:
         } else if (said.epoch != 0 && said.epoch < plan_.epoch) {
             ++old_epochs_;
             turn_away(verdict::old_epoch);
+        } else if (compare_builds(plan_.build, said.build, no_rank)) {
+            ++other_builds_;
+            turn_away(verdict::other_build);
         } else if (said.epoch > plan_.epoch) {
             turn_away(verdict::not_now);
         } else if (is_member && (said.member >= plan_.members.size() || has_come(said.member))) {
@@ -214,7 +226,9 @@ private:
                          .size = plan_.size(),
                          .came = static_cast<rank_t>(std::min<std::size_t>(came, plan_.size())),
                          .wrong_keys = wrong_keys_,
-                         .old_epochs = old_epochs_};
+                         .old_epochs = old_epochs_,
+                         .other_builds = other_builds_,
+                         .build = plan_.build};
         if (says == verdict::welcome) a.sealing = sealing_;
         if (says != verdict::wrong_key && !make_proof<M>(key_, a, g.nonce, g.said.nonce, a.proof)) return false;
         return send(g, std::as_bytes(std::span(&a, 1)));
@@ -272,7 +286,8 @@ private:
     unique_fd listener_, heard_, rung_;
     meeting_bytes key_, sealing_{};
     meeting_plan plan_;
-    std::uint32_t wrong_keys_ = 0, old_epochs_ = 0;
+    std::uint16_t wrong_keys_ = 0, old_epochs_ = 0, other_builds_ = 0;
+    bool is_short_ = false; // of descriptors
     std::vector<guest> guests_;
     std::optional<exchange_server> server_; // once all have come
     std::thread thread_;

@@ -33,6 +33,8 @@ namespace bough::inline BOUGH_ABI {
 template <Mac M, class Channel = detail::plain_channel>
 class basic_tcp {
 public:
+    static constexpr wire_format format = wire_format::tcp; // which its ranks compare when they join
+
 #if BOUGH_HAS_EXCEPTIONS
     // Joins the group that a wire-up or a list of hosts describes. All ranks must call it. It
     // succeeds or throws tcp_error, which is a bough::error, within options.timeout_ns.
