@@ -317,7 +317,7 @@ private:
         if constexpr (SharesMemory<T>) {
             const bool all = signature.kind == goal::allreduce::kind || signature.kind == goal::barrier::kind;
             if (signature.late_ranks == 0 || (!all && signature.kind != goal::reduce::kind)) return true;
-            if (!find_late_places(c.count * c.element_bytes, late.places)) return false;
+            if (!find_late_places(session_->transport(), c.count * c.element_bytes, late.places)) return false;
             late.combine = combine_of(c);
             late.in = c.input;
             late.out = c.output;
@@ -328,8 +328,9 @@ private:
     }
     // The places for data of so many bytes; null: there are none. Makes them at the first call. After a
     // shrink() there are none: a rank that was given up may still be at work in them.
-    bool find_late_places(std::uint64_t bytes, late_places*& found) requires SharesMemory<T> {
-        T& transport = session_->transport();
+    // (A template, as clang 14 instantiates a member that requires what T has not.)
+    template <SharesMemory X>
+    bool find_late_places(X& transport, std::uint64_t bytes, late_places*& found) {
         const auto at = late_places::where(context_, transport.size(), transport.common_bytes());
         if (at.most_bytes == 0 || epoch_ != session_->first_epoch() || bytes > at.most_bytes) return true;
         if (late_ == nullptr) {
