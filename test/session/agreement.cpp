@@ -37,6 +37,10 @@ struct stage {
         return {mine, {0, 1, 2}, 0, number, 7, round_ns, voters};
     }
     void say(test::link& from, const words& w, std::uint32_t number = 1) {
+        post(from, w, number);
+        move_on();
+    }
+    void post(test::link& from, const words& w, std::uint32_t number = 1) {
         envelope tag;
         tag.epoch = 1;
         tag.operation = number;
@@ -45,7 +49,6 @@ struct stage {
         std::memcpy(payload.data(), &w, 16);
         std::memcpy(payload.data() + 16, w.failed.data(), 3);
         REQUIRE(from.post_send(0, tag, payload, 1) == posted::complete);
-        move_on();
     }
     void move_on() {
         for (int i = 0; i != 600; ++i) {
@@ -123,6 +126,23 @@ TEST_CASE("agreement: a rank that was only slow ends with an error") {
     REQUIRE(s.made.done());
     CHECK(s.made.result().code == errc::peer_aborted);
     CHECK(s.made.result().cause == errc::deadline);
+}
+
+TEST_CASE("agreement: a rank that begins when the others have ended without it does not go on by itself") {
+    for (int before = 0; before != 20; ++before) { // wherever a poll ends among their messages
+        stage s;
+        for (int i = 0; i != before; ++i) s.post(s.one, {0, 0, 7, {}}, 0); // of an earlier agreement
+        s.post(s.one, {0, 0, 7, {}});
+        s.post(s.two, {0, 0, 7, {}});
+        s.post(s.one, {1, 0, 7, {1, 0, 0}});
+        s.post(s.two, {1, 0, 7, {1, 0, 0}});
+        s.post(s.one, {2, 1, 7, {1, 0, 0}});
+        s.post(s.two, {2, 1, 7, {1, 0, 0}});
+        s.move_on();
+        CAPTURE(before);
+        REQUIRE(s.made.done());
+        CHECK(s.made.result().code == errc::peer_aborted);
+    }
 }
 
 TEST_CASE("agreement: what is left of an earlier one is thrown away") {

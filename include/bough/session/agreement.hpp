@@ -150,7 +150,18 @@ private:
                 complete = false;
             }
         }
-        if (complete) end_round();
+        if (complete && !is_over_elsewhere()) end_round();
+    }
+    // A rank that begins when the others have long ended finds their whole agreement in the transport:
+    // the messages of this round, and behind them the decision that it is out. So it takes what has
+    // come before it ends a round, but no more than one round of many ranks can be.
+    bool is_over_elsewhere() {
+        const std::size_t most = 4 * members_.size() + 64;
+        for (std::size_t i = 0; i != most && session_.progress(); ++i) {
+            read_inbox();
+            if (stage_ != stage::in_round) return true;
+        }
+        return false;
     }
 
     struct header {
