@@ -5,11 +5,14 @@
 #include <bough/launch/environment.hpp>
 #include <bough/testing/wire_up_conformance.hpp>
 
+#include <algorithm>
 #include <arpa/inet.h>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <netinet/in.h>
 #include <optional>
+#include <span>
 #include <string>
 #include <sys/socket.h>
 #include <thread>
@@ -66,6 +69,16 @@ status read_with(const char* rank, const char* size, const char* address, const 
     for (const auto& [name, value] : all) ::unsetenv(name);
     return s;
 }
+struct alone_at {
+    std::string where;
+    rank_t rank() const { return 0; }
+    rank_t size() const { return 1; }
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
+        std::copy(mine.begin(), mine.end(), all.begin());
+        return {};
+    }
+    std::string address() const { return where; }
+};
 bool names(const status& s, const std::string& variable) {
     return s.code == errc::invalid_argument && s.argument != nullptr &&
            std::string(s.argument).rfind(variable + ":", 0) == 0;
@@ -102,6 +115,31 @@ TEST_CASE("environment: it is a WireUp") {
         });
         CHECK(faults == std::vector<std::string>(ranks));
     }
+}
+
+TEST_CASE("environment: it says where tcp is to listen") {
+    const auto addresses = [](rank_t ranks, const char* master) {
+        std::vector<environment_place> places = places_of(ranks, free_port());
+        for (environment_place& p : places) p.address = master;
+        std::vector<std::string> said(ranks);
+        join_all(places, 10 * second_ns,
+                 [&](std::size_t r, auto& wire, const status& s) { said[r] = s ? message_of(s) : wire->address(); });
+        return said;
+    };
+    CHECK(addresses(3, "127.0.0.1") == std::vector<std::string>(3, "127.0.0.1"));
+    CHECK(addresses(1, "127.0.0.1") == std::vector<std::string>(1));
+    const std::string other = detail::address_of_interface({});
+    if (!other.empty()) CHECK(addresses(2, other.c_str()) == std::vector<std::string>(2, other));
+
+    ::setenv("BOUGH_SOCKET_IFNAME", "lo", 1);
+    if (!other.empty()) CHECK(addresses(2, other.c_str()) == std::vector<std::string>(2, "127.0.0.1"));
+    ::setenv("BOUGH_SOCKET_IFNAME", "no such one", 1);
+    status s;
+    CHECK_FALSE(environment_wire_up::join(places_of(2, free_port())[1], s, second_ns));
+    CHECK(names(s, "BOUGH_SOCKET_IFNAME"));
+    ::unsetenv("BOUGH_SOCKET_IFNAME");
+    CHECK(job(alone_at{"10.1.2.3"}).address() == "10.1.2.3");
+    CHECK(job().address().empty());
 }
 
 TEST_CASE("environment: rank 0 may come last, and by a name") {

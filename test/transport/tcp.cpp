@@ -7,9 +7,12 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/concepts/explain_transport.hpp>
+#include <bough/launch/job.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
+#include <bough/testing/thread_wire_up.hpp>
 #include <bough/testing/transport_conformance.hpp>
+#include <bough/transport/join_room.hpp>
 #include <bough/transport/tcp.hpp>
 
 #include <algorithm>
@@ -18,6 +21,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -52,6 +58,37 @@ TEST_CASE("tcp: keeps them where long messages fill the sockets, and where memor
         CAPTURE(options.socket_bytes, options.near_sockets, fault.sentence, fault.rank);
         CHECK(fault.rule == testing::transport_rule::none);
     }
+}
+
+namespace {
+struct wire_up_with_address {
+    testing::thread_wire_up::end its;
+    std::string where;
+    rank_t rank() const { return its.rank(); }
+    rank_t size() const { return its.size(); }
+    status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        return its.exchange(mine, all, timeout_ns);
+    }
+    std::string address() const { return where; }
+};
+} // namespace
+TEST_CASE("tcp: listens where the wire-up says, unless the options say otherwise") {
+    // 127.0.0.0/8 are all addresses of this machine; the others are not.
+    const auto joined = [](std::string where, const tcp_options& options) {
+        testing::thread_wire_up world{1};
+        job wire(wire_up_with_address{world.of(0), std::move(where)}); // a job passes it on, as a join_room does
+        join_room room(wire, forever);
+        status s;
+        (void)room.run([&] { return (void)tcp::join(room, options, s), s; });
+        return s;
+    };
+    tcp_options options;
+    CHECK_FALSE(joined("127.0.0.2", options));
+    CHECK_FALSE(joined("", options));
+    CHECK(joined("192.0.2.1", options).code == errc::invalid_argument);
+    CHECK(joined("no address", options).code == errc::invalid_argument);
+    options.bind = "127.0.0.3";
+    CHECK_FALSE(joined("no address", options));
 }
 
 TEST_CASE("tcp: keeps them over IPv6") {

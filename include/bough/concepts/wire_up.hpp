@@ -5,6 +5,10 @@
 // Valid expressions on a wire-up `w`:
 //   w.rank(), w.size()                     who I am, of how many
 //   w.exchange(mine, all, timeout_ns)      -> status: every rank's bytes, in order of rank
+// Optional:
+//   w.address()                            -> std::string: the numeric address at which the other ranks reach
+//                                          this one; empty: not known. tcp listens there unless its options
+//                                          say otherwise
 // Semantics:
 //   W1  exchange is collective: every rank calls it as often as the others, with as many bytes
 //   W2  `mine` has at most most_wire_up_bytes bytes; `all` has size() times as many: the bytes of rank
@@ -36,6 +40,10 @@ template <class W>
 concept Exchanges = requires(W& w, std::span<const std::byte> mine, std::span<std::byte> all,
                              std::uint64_t timeout_ns) {
     { w.exchange(mine, all, timeout_ns) } -> std::same_as<status>;
+};
+template <class W>
+concept SaysAddress = requires(const W& w) {
+    w.address();
 };
 } // namespace detail
 

@@ -13,6 +13,9 @@
 // none of them, and answers the exchanges in a thread of its own until its wire-up is destroyed. The
 // others connect, and try again until `timeout_ns` has passed.
 //
+// address() is that of this machine on the way to MASTER_ADDR: tcp listens there, at loopback if
+// MASTER_ADDR is one. If it is another one, BOUGH_SOCKET_IFNAME names the network interface.
+//
 // Errors: invalid_argument names the variable that is missing or wrong, also if ranks differ in
 // WORLD_SIZE, if two processes have the same RANK, or if MASTER_PORT is in use; deadline if rank 0 cannot
 // be reached in time. A rank that ends before an exchange is named by it (peer_dead), as is one that is
@@ -34,6 +37,7 @@
 #include <bough/launch/detail/wire.hpp>
 #include <bough/launch/job.hpp>
 #include <bough/launch/this_job.hpp>
+#include <bough/os/address.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 
@@ -105,6 +109,8 @@ public:
     static std::optional<environment_wire_up> join(const environment_place& place, status& result,
                                                    std::uint64_t timeout_ns = default_timeout_ns) {
         const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
+        std::string address;
+        if (result = find_address(place, address); result) return std::nullopt;
         detail::unique_fd mine;
         std::unique_ptr<detail::jobs::environment_server> server;
         if (place.rank == 0)
@@ -118,13 +124,14 @@ public:
         result = detail::jobs::launched_wire_up::greet(mine.get(), hello, last > now ? last - now : 0);
         if (!result && (hello.rank != place.rank || hello.size != place.size)) result = {.code = errc::protocol_error};
         if (result) return std::nullopt;
-        return environment_wire_up(std::move(mine), place, std::move(server));
+        return environment_wire_up(std::move(mine), place, std::move(address), std::move(server));
     }
     explicit environment_wire_up(std::uint64_t timeout_ns = default_timeout_ns)
         : environment_wire_up(joined_or_throw(timeout_ns)) {}
 
     rank_t rank() const noexcept { return wire_.rank(); }
     rank_t size() const noexcept { return wire_.size(); }
+    std::string address() const { return address_; }
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) noexcept {
         return wire_.exchange(mine, all, timeout_ns);
     }
@@ -132,9 +139,17 @@ public:
 private:
     static constexpr rank_t most_ranks = 65535;
 
-    environment_wire_up(detail::unique_fd fd, const environment_place& place,
+    environment_wire_up(detail::unique_fd fd, const environment_place& place, std::string address,
                         std::unique_ptr<detail::jobs::environment_server> server)
-        : server_(std::move(server)), wire_(std::move(fd), place.rank, place.size) {}
+        : address_(std::move(address)), server_(std::move(server)), wire_(std::move(fd), place.rank, place.size) {}
+    static status find_address(const environment_place& place, std::string& found) {
+        if (place.size == 1) return {};
+        const char* const interface = std::getenv("BOUGH_SOCKET_IFNAME");
+        if (interface == nullptr || *interface == '\0') return found = detail::address_towards(place.address), status{};
+        found = detail::address_of_interface(interface);
+        if (!found.empty()) return {};
+        return invalid_argument("BOUGH_SOCKET_IFNAME: no interface of this machine has this name and an address");
+    }
     static environment_wire_up joined_or_throw(std::uint64_t timeout_ns) {
         status s;
         std::optional<environment_wire_up> made = join(s, timeout_ns);
@@ -142,6 +157,7 @@ private:
         return std::move(*made);
     }
 
+    std::string address_;
     std::unique_ptr<detail::jobs::environment_server> server_; // of rank 0; outlives its end of the wire
     detail::jobs::launched_wire_up wire_;
 };

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,9 @@ public:
     rank_t rank() const { return held_ ? held_->rank() : 0; }
     rank_t size() const { return held_ ? held_->size() : 1; }
 
+    // The numeric address at which the other ranks reach this one; empty: not known.
+    std::string address() const { return held_ ? held_->address() : std::string(); }
+
     // As WireUp says: collective, at most 1024 bytes of each rank, one thread at a time.
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
         if (held_) return held_->exchange(mine, all, timeout_ns);
@@ -49,6 +53,7 @@ private:
         virtual rank_t rank() const = 0;
         virtual rank_t size() const = 0;
         virtual status exchange(std::span<const std::byte>, std::span<std::byte>, std::uint64_t) = 0;
+        virtual std::string address() const = 0;
     };
     template <class W>
     struct holder final : base {
@@ -57,6 +62,12 @@ private:
         rank_t size() const override { return wire.size(); }
         status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) override {
             return wire.exchange(mine, all, timeout_ns);
+        }
+        std::string address() const override {
+            if constexpr (detail::SaysAddress<W>)
+                return wire.address();
+            else
+                return {};
         }
         W wire;
     };

@@ -4,7 +4,7 @@
 //   bough::communicator comm{bough::make_composite(wire)};       // wire: a WireUp, of a launcher for instance
 //   bough::allreduce(comm, std::span(x), bough::plus{});
 //
-//   auto link = bough::make_composite(wire, {.between = {.bind = "10.0.0.7"}});   // else tcp listens at loopback
+//   auto link = bough::make_composite(wire, {.between = {.bind = "10.0.0.7"}});   // tcp_options: where it listens
 //   auto link = bough::make_composite(wire, {.node = "left"});                    // nodes by name, to try things
 //
 // A rank alone on its node uses hardly any shared memory. Ranks of one node have sockets to each

@@ -116,6 +116,7 @@ public:
 
     rank_t rank() const noexcept { return place_; }
     rank_t size() const noexcept { return static_cast<rank_t>(members_.size()); }
+    auto address() const requires detail::SaysAddress<W> { return wire_->address(); }
     // When the joining must have ended, in the time of a steady clock.
     std::uint64_t last_ns() const noexcept { return last_ns_; }
     std::uint64_t left_ns() const noexcept { return time_left(detail::steady_now_ns(), last_ns_); }

@@ -200,9 +200,11 @@ std::unique_ptr<tcp_connections<M, C>> join_wire_up(W& wire, const tcp_options& 
         mine.eager = room.size() <= options.eager_mesh;
         if (const status bad = check_options(options, settings)) return bad;
         boost::asio::ip::address address;
-        if (const status bad = read_address(options.bind.empty() ? "127.0.0.1" : options.bind,
-                                            "bind: must be a numeric IPv4 or IPv6 address", address))
-            return bad;
+        std::string at = options.bind;
+        if constexpr (SaysAddress<W>)
+            if (at.empty()) at = wire.address();
+        if (at.empty()) at = "127.0.0.1";
+        if (const status bad = read_address(at, "bind: must be a numeric IPv4 or IPv6 address", address)) return bad;
         if (address.is_unspecified() && options.advertise.empty())
             return invalid_argument("advertise: must say where others reach this rank, which is bound to any address");
         mine.at = {address, 0};

@@ -24,8 +24,8 @@ struct tls_options {
 };
 
 struct tcp_options {
-    // The numeric IPv4 or IPv6 address to listen at. Empty: loopback; from a host list: this rank's
-    // own entry.
+    // The numeric IPv4 or IPv6 address to listen at. Empty: the address that the wire-up says
+    // (bough/launch/environment.hpp does), or else loopback; from a host list: this rank's own entry.
     std::string bind{};
     // The numeric address that the other ranks connect to, if it differs from `bind`: behind an
     // address translator, or if `bind` means any address.
