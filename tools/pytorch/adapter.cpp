@@ -13,8 +13,10 @@
 #include <mutex>
 #include <pybind11/chrono.h>
 #include <string>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <torch/extension.h>
@@ -30,7 +32,7 @@ using c10d::OpType;
 using c10d::Work;
 using tensors = std::vector<at::Tensor>;
 
-dtype dtype_of(const at::Tensor& t) {
+dtype dtype_of(const at::Tensor& t, const char* what = "call") {
     switch (t.scalar_type()) {
     case at::kByte: return dtype::u8;
     case at::kChar: return dtype::i8;
@@ -44,7 +46,7 @@ dtype dtype_of(const at::Tensor& t) {
     case at::kBool: return dtype::boolean;
     case at::kComplexFloat: return dtype::c64;
     case at::kComplexDouble: return dtype::c128;
-    default: TORCH_CHECK(false, "bough: tensors of ", t.scalar_type(), " are not supported");
+    default: TORCH_CHECK(false, "bough: ", what, ": tensors of ", t.scalar_type(), " are not supported");
     }
 }
 reduction reduction_of(const c10d::ReduceOp& op) {
@@ -64,6 +66,7 @@ void check(const at::Tensor& t, const char* what) {
     TORCH_CHECK(t.defined(), "bough: ", what, ": a tensor is undefined");
     TORCH_CHECK(t.device().is_cpu(), "bough: ", what, ": tensors must be on the CPU, and one is on ", t.device());
     TORCH_CHECK(t.layout() == at::kStrided, "bough: ", what, ": tensors must be dense, and one is ", t.layout());
+    (void)dtype_of(t, what);
 }
 void check_like(const at::Tensor& t, const at::Tensor& first, const char* what) {
     check(t, what);
@@ -187,6 +190,7 @@ public:
         }
     }
     const std::string getBackendName() const override { return "bough"; }
+    const engine& its_engine() const { return engine_; }
 
     c10::intrusive_ptr<Work> allreduce(tensors& all, const c10d::AllreduceOptions& opts) override {
         return reduce_all(all, opts, OpType::ALLREDUCE);
@@ -506,54 +510,141 @@ private:
 
 // --- the Store, as the engine sees it ---
 
-int set_in_store(void* context, const char* key, const void* data, std::size_t bytes) {
-    try {
-        const auto* first = static_cast<const std::uint8_t*>(data);
-        static_cast<c10d::Store*>(context)->set(key, std::vector<std::uint8_t>(first, first + bytes));
-        return 0;
-    } catch (...) {
+struct watched_store {
+    c10d::Store& its;
+    std::string why;
+
+    // What f() returns; 2 if the store threw, which is kept.
+    template <class F>
+    int attempt(F&& f) {
+        try {
+            return f();
+        } catch (const c10::Error& e) {
+            why = e.what_without_backtrace();
+        } catch (const std::exception& e) {
+            why = e.what();
+        } catch (...) {
+            why = "an unknown exception";
+        }
+        why = why.substr(0, why.find('\n'));
         return 2;
     }
+};
+int set_in_store(void* context, const char* key, const void* data, std::size_t bytes) {
+    auto& store = *static_cast<watched_store*>(context);
+    return store.attempt([&] {
+        const auto* first = static_cast<const std::uint8_t*>(data);
+        store.its.set(key, std::vector<std::uint8_t>(first, first + bytes));
+        return 0;
+    });
 }
 int get_from_store(void* context, const char* key, void* data, std::size_t bytes, std::uint64_t timeout_ns) {
-    auto* const store = static_cast<c10d::Store*>(context);
+    auto& store = *static_cast<watched_store*>(context);
     const auto begin = std::chrono::steady_clock::now();
     const std::chrono::milliseconds patience(timeout_ns / 1'000'000 + 1);
-    try {
-        store->wait({key}, patience);
-        const std::vector<std::uint8_t> value = store->get(key);
-        if (value.size() != bytes) return 2;
+    const int result = store.attempt([&] {
+        store.its.wait({key}, patience);
+        const std::vector<std::uint8_t> value = store.its.get(key);
+        if (value.size() != bytes) return 3;
         std::memcpy(data, value.data(), bytes);
         return 0;
-    } catch (...) {
-        return std::chrono::steady_clock::now() - begin >= patience ? 1 : 2;
-    }
+    });
+    return result == 2 && std::chrono::steady_clock::now() - begin >= patience ? 1 : result;
 }
+int add_in_store(void* context, const char* key, std::int64_t value, std::int64_t& sum) {
+    auto& store = *static_cast<watched_store*>(context);
+    return store.attempt([&] {
+        sum = store.its.add(key, value);
+        return 0;
+    });
+}
+const char* why_not(void* context) { return static_cast<watched_store*>(context)->why.c_str(); }
 
+// Where the machine of the store is; empty: the store does not know.
+std::string host_of(c10::intrusive_ptr<c10d::Store> store) {
+    while (auto* const prefixed = dynamic_cast<c10d::PrefixStore*>(store.get())) store = prefixed->getUnderlyingStore();
+    const auto* const its = dynamic_cast<const c10d::TCPStore*>(store.get());
+    return its != nullptr ? its->getHost() : std::string();
+}
+engine owned(bough_torch::group* made, const char* what, const char* why) {
+    TORCH_CHECK(made != nullptr, "bough: ", what, ": ", why);
+    engine g(made, [](bough_torch::group* last) { bough_torch::free(last); });
+    keep_track(g);
+    return g;
+}
 c10::intrusive_ptr<c10d::ProcessGroup> make(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                                            std::chrono::milliseconds timeout, bool same_bits,
-                                            bool accumulate_in_float) {
-    const bough_torch::store where{store.get(), &set_in_store, &get_from_store};
+                                            std::chrono::milliseconds timeout, bool same_bits, bool accumulate_in_float,
+                                            const std::string& reports, const std::string& name,
+                                            const std::string& interface) {
+    watched_store watched{*store, {}};
+    const bough_torch::store where{&watched, &set_in_store, &get_from_store, &add_in_store, &why_not};
     bough_torch::options options;
     options.timeout_ns = ns_of(timeout);
     options.same_bits = same_bits;
     options.accumulate_in_float = accumulate_in_float;
-    char why[512];
-    engine g(bough_torch::make(rank, size, where, options, why, sizeof why), [](bough_torch::group* made) {
-        if (made != nullptr) bough_torch::free(made);
-    });
-    TORCH_CHECK(g != nullptr, "bough: init_process_group: ", why);
-    keep_track(g);
-    return c10::make_intrusive<ProcessGroupBough>(std::move(g), rank, size);
+    const std::string host = host_of(store);
+    options.meets_at = host.c_str();
+    options.interface = interface.c_str();
+    options.reports = reports.c_str();
+    options.name = name.c_str();
+    char why[1024] = "";
+    bough_torch::group* const made = bough_torch::make(rank, size, where, options, why, sizeof why);
+    return c10::make_intrusive<ProcessGroupBough>(owned(made, "init_process_group", why), rank, size);
+}
+
+const engine& engine_of(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const char* what) {
+    const auto* const its = dynamic_cast<const ProcessGroupBough*>(group.get());
+    TORCH_CHECK(its != nullptr, "bough: ", what, ": group: is not one of the backend bough");
+    return its->its_engine();
+}
+c10::intrusive_ptr<c10d::ProcessGroup> shrink(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                                              std::chrono::milliseconds timeout) {
+    int rank = 0, size = 0;
+    char why[1024] = "";
+    bough_torch::group* const made =
+        bough_torch::shrink(engine_of(group, "shrink").get(), ns_of(timeout), rank, size, why, sizeof why);
+    return c10::make_intrusive<ProcessGroupBough>(owned(made, "shrink", why), rank, size);
+}
+bool agree(const c10::intrusive_ptr<c10d::ProcessGroup>& group, bool mine, std::chrono::milliseconds timeout) {
+    char why[1024] = "";
+    const int all = bough_torch::agree(engine_of(group, "agree").get(), mine, ns_of(timeout), why, sizeof why);
+    TORCH_CHECK(all >= 0, "bough: agree: ", why);
+    return all == 1;
+}
+std::string report(const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
+    std::string made;
+    bough_torch::report(
+        engine_of(group, "report").get(), [](void* to, const char* text) { *static_cast<std::string*>(to) = text; },
+        &made);
+    return made;
+}
+std::string diagnose(const std::vector<std::string>& files) {
+    std::string made;
+    std::vector<const char*> names;
+    for (const std::string& file : files) names.push_back(file.c_str());
+    bough_torch::diagnose(
+        names.data(), names.size(), [](void* to, const char* text) { *static_cast<std::string*>(to) = text; }, &made);
+    return made;
 }
 
 } // namespace
 
 PYBIND11_MODULE(_bough_torch, m) {
+    using released = pybind11::call_guard<pybind11::gil_scoped_release>;
     m.def("make", &make, pybind11::arg("store"), pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout"),
-          pybind11::arg("same_bits"), pybind11::arg("accumulate_in_float"),
-          pybind11::call_guard<pybind11::gil_scoped_release>());
-    m.def("stop_helpers", &stop_helpers, pybind11::call_guard<pybind11::gil_scoped_release>());
+          pybind11::arg("same_bits"), pybind11::arg("accumulate_in_float"), pybind11::arg("reports"),
+          pybind11::arg("name"), pybind11::arg("interface"), released());
+    m.def(
+        "address",
+        [](const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
+            return std::string(bough_torch::address(engine_of(group, "address").get()));
+        },
+        pybind11::arg("group"));
+    m.def("shrink", &shrink, pybind11::arg("group"), pybind11::arg("timeout"), released());
+    m.def("agree", &agree, pybind11::arg("group"), pybind11::arg("mine"), pybind11::arg("timeout"), released());
+    m.def("report", &report, pybind11::arg("group"), released());
+    m.def("diagnose", &diagnose, pybind11::arg("files"), released());
+    m.def("stop_helpers", &stop_helpers, released());
     m.def(
         "monitored_barrier",
         [](const c10::intrusive_ptr<c10d::ProcessGroup>& group, std::chrono::milliseconds timeout) {
@@ -561,5 +652,5 @@ PYBIND11_MODULE(_bough_torch, m) {
             options.timeout = timeout;
             group->monitoredBarrier(options, false);
         },
-        pybind11::call_guard<pybind11::gil_scoped_release>());
+        released());
 }

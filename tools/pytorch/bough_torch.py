@@ -2,12 +2,15 @@
 """Registers the backend "bough" of torch.distributed: import bough_torch, then
 init_process_group("bough"). doc/howto/pytorch.md of bough says more.
 
-Environment, read when a group is made, and to be the same on all ranks:
+Environment, read when a group is made; the first three must be the same on all ranks:
   BOUGH_TORCH_SAME_BITS=1         sums do not depend on bucket sizes or on an element's place
   BOUGH_TORCH_ACCUMULATE=float    sums of float16 and bfloat16 are rounded once
+  BOUGH_TORCH_REPORTS=FOLDER      each rank records its calls in a file there, for doctor()
+  BOUGH_SOCKET_IFNAME=eth0        tcp listens at this network interface, not on the way to the store's host
 """
 import atexit
 import datetime
+import glob
 import os
 
 import torch
@@ -15,22 +18,103 @@ import torch.distributed as dist
 
 import _bough_torch
 
+_shrunk = None  # a group of survivors that is not the default group yet
+_shrinks = 0  # torch counts groups anew after each, and recordings need names of their own
 
-def _create(store, rank, size, timeout):
+
+def _create(options, _):
+    if _shrunk is not None:
+        return _shrunk
     accumulate = os.environ.get("BOUGH_TORCH_ACCUMULATE", "")
     if accumulate not in ("", "float"):
         raise ValueError("BOUGH_TORCH_ACCUMULATE: must be 'float' or empty, not %r" % accumulate)
     same_bits = os.environ.get("BOUGH_TORCH_SAME_BITS", "0")
     if same_bits not in ("", "0", "1"):
         raise ValueError("BOUGH_TORCH_SAME_BITS: must be 0 or 1, not %r" % same_bits)
-    return _bough_torch.make(store, rank, size, timeout, same_bits == "1", accumulate == "float")
+    reports = os.environ.get("BOUGH_TORCH_REPORTS", "")
+    if reports and not os.path.isdir(reports):
+        raise ValueError("BOUGH_TORCH_REPORTS: there is no folder %r" % reports)
+    name = options.group_id if _shrinks == 0 else "%s-%d" % (options.group_id, _shrinks)
+    return _bough_torch.make(options.store, options.group_rank, options.group_size, options.timeout, same_bits == "1",
+                             accumulate == "float", reports, name,
+                             os.environ.get("BOUGH_SOCKET_IFNAME", ""))
+
+
+def _default():
+    return dist.distributed_c10d._get_default_group()
 
 
 def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
     """A barrier that says, if it fails, which rank is missing. The group is of no use then."""
-    _bough_torch.monitored_barrier(group if group is not None else dist.distributed_c10d._get_default_group(), timeout)
+    _bough_torch.monitored_barrier(group if group is not None else _default(), timeout)
+
+
+def agree(mine, group=None, timeout=datetime.timedelta(seconds=30)):
+    """True on all ranks that are alive, if all of them have said True. It works after failures, too."""
+    return _bough_torch.agree(group if group is not None else _default(), bool(mine), timeout)
+
+
+def shrink(timeout=datetime.timedelta(seconds=30)):
+    """Makes the survivors the default group. All ranks of the default group that are alive call it, after one of
+    them has died; who does not come in time is left out. Operations in flight are given up. Ranks are numbered anew
+    in their old order. Groups of new_group() are gone, as after destroy_process_group(): make them again, and
+    DistributedDataParallel, too. If it raises, it may be called again."""
+    global _shrunk, _shrinks
+    old = _shrunk if _shrunk is not None else _default()
+    while True:
+        _shrunk = _bough_torch.shrink(old, timeout)
+        store, why = None, "another rank says why"
+        try:
+            store = _store_of(_shrunk, timeout)
+        except (RuntimeError, OSError) as error:
+            why = error
+        if _bough_torch.agree(_shrunk, store is not None, timeout):
+            break
+        if _shrunk.size() == old.size():  # nobody has died meanwhile: it would be the same again
+            raise RuntimeError("bough: shrink: there is no store for the new group: %s" % why)
+        old = _shrunk
+    if dist.is_initialized():
+        dist.destroy_process_group()
+    # The time is for the meeting in the store only: the group keeps its own.
+    dist.init_process_group("bough", store=store, rank=_shrunk.rank(), world_size=_shrunk.size(), timeout=timeout)
+    _shrunk = None
+    _shrinks += 1
+
+
+def _store_of(group, timeout):
+    """A store at rank 0: the one that served before may have been the dead rank's."""
+    place = torch.zeros(256, dtype=torch.uint8)
+    store = None
+    if group.rank() == 0:
+        host = _bough_torch.address(group)
+        store = dist.TCPStore(host, 0, group.size(), True, timeout, wait_for_workers=False)
+        said = ("%s %d" % (host, store.port)).encode()
+        place[:len(said)] = torch.tensor(list(said), dtype=torch.uint8)
+    how = dist.BroadcastOptions()
+    how.timeout = timeout
+    group.broadcast([place], how).wait()
+    if store is None:
+        host, port = bytes(place.tolist()).rstrip(b"\0").decode().split()
+        store = dist.TCPStore(host, int(port), group.size(), False, timeout, wait_for_workers=False)
+    return store
+
+
+def report(group=None):
+    """What this rank knows, as text: its latest calls, those in flight, and the ranks that they wait for."""
+    return _bough_torch.report(group if group is not None else _default())
+
+
+def doctor(folder):
+    """What holds up or broke a job, found in the files that BOUGH_TORCH_REPORTS=folder has left: a paragraph for each
+    group. Any process of the machine may call it, while the job hangs or afterwards."""
+    groups = {}
+    for file in sorted(glob.glob(os.path.join(glob.escape(folder), "group*.rank*.bough"))):
+        groups.setdefault(os.path.basename(file).rsplit(".rank", 1)[0], []).append(file)
+    if not groups:
+        raise ValueError("doctor: there are no recordings in %r" % folder)
+    return "\n".join("%s: %s" % (group, _bough_torch.diagnose(files)) for group, files in groups.items())
 
 
 atexit.register(_bough_torch.stop_helpers)
 if not hasattr(dist.Backend, "BOUGH"):
-    dist.Backend.register_backend("bough", _create)
+    dist.Backend.register_backend("bough", _create, extended_api=True)

@@ -10,7 +10,9 @@
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/absence.hpp>
 #include <bough/gather.hpp>
+#include <bough/group.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
@@ -20,8 +22,11 @@
 #include <bough/op/rounded_once.hpp>
 #include <bough/op/small_float.hpp>
 #include <bough/operation.hpp>
+#include <bough/os/address.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/report.hpp>
+#include <bough/report/recording_file.hpp>
 #include <bough/run_time.hpp>
 #include <bough/scatter.hpp>
 #include <bough/transport/composite_tcp.hpp>
@@ -33,10 +38,14 @@
 #include <condition_variable>
 #include <cstdio>
 #include <exception>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -50,35 +59,83 @@ using transport = bough::shared_memory_tcp;
 using communicator = bough::communicator<transport>;
 using clock_type = std::chrono::steady_clock;
 
-// A wire-up over a key-value store.
+// A wire-up over a key-value store. What the store itself has against it is thrown, as a sentence.
 class store_wire_up {
 public:
-    store_wire_up(const store& where, bough::rank_t rank, bough::rank_t size)
-        : store_(where), rank_(rank), size_(size) {}
+    store_wire_up(const store& where, bough::rank_t rank, bough::rank_t size, const options& chosen)
+        : store_(where), rank_(rank), size_(size) {
+        if (*chosen.interface != '\0') {
+            address_ = bough::detail::address_of_interface(chosen.interface);
+            if (address_.empty())
+                throw std::runtime_error("BOUGH_SOCKET_IFNAME: no interface of this machine has the name '" +
+                                         std::string(chosen.interface) + "' and an address");
+        } else if (*chosen.meets_at != '\0') {
+            address_ = bough::detail::address_towards(chosen.meets_at);
+        }
+        if (address_.empty()) address_ = "127.0.0.1";
+    }
+    const std::string& address() const noexcept { return address_; }
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
+
+    // Each rank takes its place, and hears from rank 0 first, so that a rank with another number of ranks
+    // waits for nobody.
+    void take_places(std::uint64_t timeout_ns) {
+        std::int64_t came = 0;
+        if (store_.add(store_.context, ("bough/rank " + std::to_string(rank_)).c_str(), 1, came) != 0) lost();
+        if (came != 1)
+            throw std::runtime_error("rank: another process has rank " + std::to_string(rank_) +
+                                     " already, or another group has used this store");
+        std::vector<bough::rank_t> sizes(size_);
+        const std::span<const bough::rank_t> mine(&size_, 1);
+        const bough::status s =
+            exchange(std::as_bytes(mine), std::as_writable_bytes(std::span(sizes)), timeout_ns,
+                     [&](bough::rank_t r, std::span<const std::byte> said) {
+                         bough::rank_t theirs = 0;
+                         std::copy(said.begin(), said.end(), std::as_writable_bytes(std::span(&theirs, 1)).begin());
+                         if (theirs != size_)
+                             throw std::runtime_error("world_size: it is " + std::to_string(size_) + " on rank " +
+                                                      std::to_string(rank_) + ", and " + std::to_string(theirs) +
+                                                      " on rank " + std::to_string(r));
+                     });
+        if (s)
+            throw std::runtime_error("rank " + std::to_string(s.peer) + " has not come within " +
+                                     std::to_string(timeout_ns / 1'000'000) + " ms");
+    }
     bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) {
+        return exchange(mine, all, timeout_ns, [](bough::rank_t, std::span<const std::byte>) {});
+    }
+
+private:
+    // Calls heard(rank, bytes) for each rank when it has said what it says.
+    template <class F>
+    bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns,
+                           F&& heard) {
         if (const bough::status bad = bough::check_exchange(mine, all, size_)) return bad;
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
         const std::string turn = "bough/" + std::to_string(turn_++) + "/";
         // A byte in front: a store may not take values of no bytes.
         std::vector<std::byte> said(mine.size() + 1);
         std::copy(mine.begin(), mine.end(), said.begin() + 1);
-        if (store_.set(store_.context, (turn + std::to_string(rank_)).c_str(), said.data(), said.size()) != 0)
-            return {.code = bough::errc::peer_dead};
+        if (store_.set(store_.context, (turn + std::to_string(rank_)).c_str(), said.data(), said.size()) != 0) lost();
         for (bough::rank_t r = 0; r != size_; ++r) {
             const std::uint64_t now = bough::detail::steady_now_ns();
             const int bad = store_.get(store_.context, (turn + std::to_string(r)).c_str(), said.data(), said.size(),
                                        last > now ? last - now : 1);
-            if (bad != 0) return {.code = bad == 1 ? bough::errc::deadline : bough::errc::peer_dead, .peer = r};
+            if (bad == 2) lost();
+            if (bad != 0) return {.code = bad == 1 ? bough::errc::deadline : bough::errc::protocol_error, .peer = r};
             std::copy(said.begin() + 1, said.end(), all.begin() + static_cast<std::ptrdiff_t>(r * mine.size()));
+            heard(r, std::span(said).subspan(1));
         }
         return {};
     }
+    [[noreturn]] void lost() const {
+        throw std::runtime_error(std::string("the store is gone, or does not answer: ") + store_.why(store_.context));
+    }
 
-private:
     store store_;
     bough::rank_t rank_, size_;
+    std::string address_;
     std::uint64_t turn_ = 0;
 };
 
@@ -163,6 +220,31 @@ constexpr const char* name_of(kind k) noexcept {
     return names[static_cast<std::size_t>(k)];
 }
 
+// A status has the transport's numbers of ranks, which are those of the first group. This has those of
+// `comm`, so that survivors read the ranks that they have now.
+bough::status with_ranks_of(const communicator& comm, bough::status s) {
+    std::vector<bough::rank_t> missing;
+    bough::rank_t peer = bough::no_rank;
+    for (bough::rank_t r = 0; r != comm.size(); ++r) {
+        if (comm.world_rank(r) == s.peer) peer = r;
+        if (bough::is_missing(s, comm.world_rank(r))) missing.push_back(r);
+    }
+    if (peer == bough::no_rank) return s;
+    if (bough::names_missing(s)) {
+        s.mine = 0;
+        for (const bough::rank_t r : missing)
+            if (r / 64 == peer / 64) s.mine |= std::uint64_t{1} << r % 64;
+    }
+    s.peer = peer;
+    return s;
+}
+std::string sentence_of(const communicator& comm, const bough::status& why) {
+    const bough::status s = with_ranks_of(comm, why);
+    if (s.peer == bough::no_rank || (s.code != bough::errc::peer_dead && s.cause != bough::errc::peer_dead))
+        return bough::message_of(s);
+    return "rank " + std::to_string(s.peer) + " is gone: it has ended, was killed, or cannot be reached";
+}
+
 struct job {
     struct part {
         bough::operation operation;
@@ -175,12 +257,13 @@ struct job {
 
     // With the lock, as all that touches operations: also a handle that ends gives memory back to the
     // communicator.
-    bool is_over() {
+    template <class F>
+    bool is_over(F&& sentence_of) {
         for (part& p : parts)
             if (!p.operation.done()) return false;
         for (part& p : parts)
             if (error.empty() && p.operation.result())
-                error = std::string(p.name) + ": " + bough::message_of(p.operation.result());
+                error = std::string(p.name) + ": " + sentence_of(p.operation.result());
         parts.clear();
         return true;
     }
@@ -192,15 +275,22 @@ struct job {
 
 struct group {
 public:
-    group(transport link, const options& chosen, bough::rank_t rank, bough::rank_t size)
-        : options_(chosen), comm_(std::move(link), {.timeout_ns = chosen.timeout_ns}), rank_(rank), size_(size),
+    group(communicator comm, const options& chosen, std::string address)
+        : timeout_ns_(chosen.timeout_ns), has_same_bits_(chosen.same_bits), is_wide_(chosen.accumulate_in_float),
+          rank_(comm.rank()), size_(comm.size()), address_(std::move(address)), comm_(std::move(comm)),
           helper_([this] { help(); }) {}
     group(const group&) = delete;
     ~group() {
         stop_helper();
+        give_up();
+    }
+
+    // What is in flight ends, and nothing is started any more.
+    void give_up() {
         std::vector<std::unique_ptr<job>> given_up;
         {
             const std::lock_guard lock(mutex_);
+            is_over_ = true;
             given_up.swap(in_flight_);
             for (auto& j : given_up)
                 for (job::part& p : j->parts) {
@@ -208,9 +298,42 @@ public:
                     bough::status ignored;
                     p.operation.wait(ignored);
                 }
-            for (auto& j : given_up) (void)j->is_over();
+            for (auto& j : given_up) (void)has_ended(*j);
         }
         for (auto& j : given_up) j->tell();
+    }
+    // Nothing of the old communicator is left: its session has one user, the new group.
+    std::unique_ptr<group> shrink(std::uint64_t timeout_ns) {
+        give_up();
+        const std::lock_guard lock(mutex_);
+        if (!comm_) throw std::runtime_error("this group has been shrunk already");
+        pairs_.clear();
+        if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
+        communicator made = bough::shrink(*comm_);
+        comm_.reset();
+        made.set_timeout_ns(timeout_ns_);
+        return std::make_unique<group>(
+            std::move(made),
+            options{.timeout_ns = timeout_ns_, .same_bits = has_same_bits_, .accumulate_in_float = is_wide_}, address_);
+    }
+    // Have all ranks that are alive said yes?
+    bool agree(bool mine, std::uint64_t timeout_ns) {
+        const std::lock_guard lock(mutex_);
+        if (!comm_) throw std::runtime_error("this group has been shrunk");
+        const std::uint64_t usual = comm_->options().timeout_ns;
+        if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
+        bough::status s;
+        const std::optional<std::uint64_t> all = bough::agree(*comm_, mine ? 1 : 0, s);
+        comm_->set_timeout_ns(usual);
+        bough::detail::throw_if(s);
+        return *all == 1;
+    }
+    bough::rank_t rank() const noexcept { return rank_; }
+    bough::rank_t size() const noexcept { return size_; }
+    const std::string& address() const noexcept { return address_; }
+    std::string report() {
+        const std::lock_guard lock(mutex_);
+        return comm_ ? bough::text_of(comm_->report()) : "this group has been shrunk\n";
     }
 
     void stop_helper() {
@@ -240,6 +363,9 @@ public:
             const std::lock_guard lock(mutex_);
             --starters_;
             try {
+                if (is_over_)
+                    throw std::runtime_error(std::string(name_of(calls[0].kind)) +
+                                             ": this group has been shrunk: use the new one");
                 made->parts.reserve(count);
                 for (std::size_t i = 0; i != count; ++i)
                     made->parts.push_back({started(calls[i]), name_of(calls[i].kind)});
@@ -276,6 +402,9 @@ public:
     }
 
 private:
+    bool has_ended(job& j) {
+        return j.is_over([this](const bough::status& s) { return sentence_of(*comm_, s); });
+    }
     // Waits for the first that is in flight, which moves all. False: there is none.
     bool wait_a_little() {
         for (auto& j : in_flight_)
@@ -288,11 +417,11 @@ private:
         const clock_type::time_point now = clock_type::now();
         if (now < next_look_) return;
         next_look_ = now + std::chrono::milliseconds(5);
-        comm_.shared_session()->check_deadlines();
+        if (comm_) comm_->shared_session()->check_deadlines();
     }
     void collect(std::vector<std::unique_ptr<job>>& over) {
         for (auto& j : in_flight_)
-            if (j->is_over()) over.push_back(std::move(j));
+            if (has_ended(*j)) over.push_back(std::move(j));
         std::erase_if(in_flight_, [](const auto& j) { return !j; });
     }
     void help() {
@@ -300,9 +429,14 @@ private:
         std::vector<std::unique_ptr<job>> over;
         std::unique_lock lock(mutex_);
         for (;;) {
-            changed_.wait(lock, [&] { return stopping_ || (!in_flight_.empty() && waiters_ == 0); });
+            // With nothing in flight it still answers ranks that ask for a call that this one has not made.
+            const auto is_needed = [&] { return stopping_ || (!in_flight_.empty() && waiters_ == 0); };
+            if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_needed)) {
+                if (comm_ && waiters_ == 0) (void)comm_->progress();
+                continue;
+            }
             if (stopping_) return;
-            const bool moved = comm_.progress();
+            const bool moved = comm_->progress();
             look_at_deadlines();
             collect(over);
             lock.unlock();
@@ -338,27 +472,27 @@ private:
         if (combines) {
             if (const bool is_narrow = c.type == dtype::f16 || c.type == dtype::bf16;
                 is_narrow && c.kind != kind::reduce_scatter &&
-                (c.op == reduction::average || (c.op == reduction::sum && options_.accumulate_in_float)))
+                (c.op == reduction::average || (c.op == reduction::sum && is_wide_)))
                 return c.type == dtype::f16 ? rounded_once<bough::fp16>(c) : rounded_once<bough::bf16>(c);
             op = op_of(c.type, c.op);
             if (!op) throw std::runtime_error(std::string(name_of(c.kind)) + ": this dtype does not take this op");
         }
         switch (c.kind) {
-        case kind::allreduce: return bough::start_allreduce(comm_, out, op, choice());
-        case kind::reduce: return bough::start_reduce(comm_, out, op, at, choice());
-        case kind::broadcast: return bough::start_broadcast(comm_, out, at);
+        case kind::allreduce: return bough::start_allreduce(*comm_, out, op, choice());
+        case kind::reduce: return bough::start_reduce(*comm_, out, op, at, choice());
+        case kind::broadcast: return bough::start_broadcast(*comm_, out, at);
         case kind::allgather:
-            return bough::start_allgather(comm_, const_elements{c.in, c.count, type, {}},
+            return bough::start_allgather(*comm_, const_elements{c.in, c.count, type, {}},
                                           elements{c.out, all, type, {}});
         case kind::reduce_scatter:
-            return bough::start_reduce_scatter(comm_, const_elements{c.in, all, type, {}}, out, op, choice());
+            return bough::start_reduce_scatter(*comm_, const_elements{c.in, all, type, {}}, out, op, choice());
         case kind::gather:
-            return bough::start_gather(comm_, const_elements{c.in, c.count, type, {}},
+            return bough::start_gather(*comm_, const_elements{c.in, c.count, type, {}},
                                        elements{c.out, rank_ == at.rank ? all : 0, type, {}}, at);
         case kind::scatter:
-            return bough::start_scatter(comm_, const_elements{c.in, rank_ == at.rank ? all : 0, type, {}}, out, at);
+            return bough::start_scatter(*comm_, const_elements{c.in, rank_ == at.rank ? all : 0, type, {}}, out, at);
         case kind::alltoall:
-            return bough::start_alltoall(comm_, const_elements{c.in, all, type, {}}, elements{c.out, all, type, {}});
+            return bough::start_alltoall(*comm_, const_elements{c.in, all, type, {}}, elements{c.out, all, type, {}});
         case kind::alltoallv: {
             const std::span<const std::size_t> sends(c.sends, size_), receives(c.receives, size_);
             const auto sum = [](std::span<const std::size_t> x) {
@@ -366,10 +500,10 @@ private:
                 for (const std::size_t n : x) total += n;
                 return total;
             };
-            return bough::start_alltoallv(comm_, const_elements{c.in, sum(sends), type, {}}, sends,
+            return bough::start_alltoallv(*comm_, const_elements{c.in, sum(sends), type, {}}, sends,
                                           elements{c.out, sum(receives), type, {}}, receives);
         }
-        case kind::barrier: return bough::start_barrier(comm_);
+        case kind::barrier: return bough::start_barrier(*comm_);
         case kind::send:
         case kind::receive: {
             const bool sends = c.kind == kind::send;
@@ -379,17 +513,17 @@ private:
             return bough::start_broadcast(pair, elements{c.out, c.count, type_of(c.type, c.tag), {}}, root{0});
         }
         }
-        return bough::start_barrier(comm_);
+        return bough::start_barrier(*comm_);
     }
     template <class T>
     bough::operation rounded_once(const call& c) {
         const std::span<T> data(static_cast<T*>(c.out), c.count);
         const bough::rounded_once<> op{.after = c.op == reduction::average ? 1.0f / static_cast<float>(size_) : 1.0f};
-        if (c.kind == kind::allreduce) return bough::start_allreduce(comm_, data, op, choice());
-        return bough::start_reduce(comm_, data, op, bough::root{static_cast<bough::rank_t>(c.root)}, choice());
+        if (c.kind == kind::allreduce) return bough::start_allreduce(*comm_, data, op, choice());
+        return bough::start_reduce(*comm_, data, op, bough::root{static_cast<bough::rank_t>(c.root)}, choice());
     }
     bough::automatic choice() const {
-        if (!options_.same_bits) return {};
+        if (!has_same_bits_) return {};
         return {.required = bough::same_bits_for_any_partition};
     }
     // The two ranks between which messages go this way: the first sends. Both know its number, so making
@@ -397,48 +531,111 @@ private:
     communicator& pair_of(bough::rank_t from, bough::rank_t to) {
         const auto known = pairs_.find({from, to});
         if (known != pairs_.end()) return known->second;
-        const std::uint64_t number = 1 + std::uint64_t{from} * size_ + to;
+        const std::uint64_t number = comm_->context() + 1 + std::uint64_t{from} * size_ + to;
         if (number >= 65000) throw std::runtime_error("send, recv: only in groups of up to 254 ranks");
         const auto context = static_cast<std::uint16_t>(number);
-        const auto& shared = comm_.shared_session();
+        const auto& shared = comm_->shared_session();
         shared->with_lock([&] { return shared->contexts().claim(context); });
-        const std::vector<bough::rank_t> both{from, to};
-        return pairs_.emplace(std::pair(from, to), communicator(shared, both, context, comm_.options_among(both)))
+        const std::vector<bough::rank_t> both{comm_->world_rank(from), comm_->world_rank(to)};
+        return pairs_.emplace(std::pair(from, to), communicator(shared, both, context, comm_->options_among(both)))
             .first->second;
     }
 
-    const options options_;
+    const std::uint64_t timeout_ns_;
+    const bool has_same_bits_, is_wide_;
+    const bough::rank_t rank_, size_;
+    const std::string address_;
     std::mutex mutex_; // of comm_, pairs_ and all operations
     std::condition_variable changed_;
     std::atomic<int> waiters_{0}, starters_{0};
     bool stopping_ = false;
-    bool is_orphan_ = false; // of the helper alone
-    communicator comm_;
+    bool is_orphan_ = false;           // of the helper alone
+    bool is_over_ = false;             // it takes no further call
+    std::optional<communicator> comm_; // none: the survivors have another group
     std::map<std::pair<bough::rank_t, bough::rank_t>, communicator> pairs_;
     std::vector<std::unique_ptr<job>> in_flight_;
     clock_type::time_point next_look_{};
-    const bough::rank_t rank_, size_;
     std::thread helper_; // last: it uses the others
 };
 
+namespace {
+
+group* failed(const char* why, char* error, std::size_t bytes) {
+    std::snprintf(error, bytes, "%s", why);
+    return nullptr;
+}
+// A number that all ranks share, so that recordings of two jobs are not mixed.
+std::uint64_t number_of_job(store_wire_up& wire, std::uint64_t timeout_ns) {
+    std::random_device chance;
+    const std::uint64_t mine = std::uint64_t{chance()} << 32 | chance();
+    std::vector<std::uint64_t> all(wire.size());
+    bough::detail::throw_if(
+        wire.exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), timeout_ns));
+    return all[0];
+}
+
+} // namespace
+
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes) {
-    const auto fail = [&](const char* why) -> group* {
-        std::snprintf(error, bytes, "%s", why);
-        return nullptr;
-    };
-    if (size < 1 || rank < 0 || rank >= size) return fail("rank must be below world_size");
+    if (size < 1 || rank < 0 || rank >= size) return failed("rank: must be below world_size", error, bytes);
     try {
-        const auto me = static_cast<bough::rank_t>(rank), all = static_cast<bough::rank_t>(size);
-        store_wire_up wire(where, me, all);
+        store_wire_up wire(where, static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size), chosen);
+        wire.take_places(chosen.timeout_ns);
+        bough::communicator_options how{.timeout_ns = chosen.timeout_ns};
+        if (*chosen.reports != '\0') {
+            how.report.job = number_of_job(wire, chosen.timeout_ns);
+            how.report.file = bough::recording_file(std::string(chosen.reports) + "/group" + chosen.name + ".rank" +
+                                                    std::to_string(rank) + ".bough");
+        }
+        bough::composite_options joining;
+        for (std::uint64_t* patience :
+             {&joining.timeout_ns, &joining.inside.join_timeout_ns, &joining.between.timeout_ns})
+            *patience = std::min(*patience, chosen.timeout_ns);
         bough::status s;
-        bough::composite_options how;
-        if (chosen.timeout_ns < how.timeout_ns) how.timeout_ns = chosen.timeout_ns;
-        std::optional<transport> link = bough::join_composite(wire, how, s);
-        if (s) return fail(bough::message_of(s).c_str());
-        return new group(std::move(*link), chosen, me, all);
+        std::optional<transport> link = bough::join_composite(wire, joining, s);
+        if (s.code == bough::errc::deadline || s.cause == bough::errc::deadline)
+            return failed((bough::message_of(s) + ": the ranks have met at the store, but not all of them reach each " +
+                           "other; this one listens at " + wire.address() + ", or where BOUGH_SOCKET_IFNAME says")
+                              .c_str(),
+                          error, bytes);
+        if (s) return failed(bough::message_of(s).c_str(), error, bytes);
+        return new group(communicator(std::move(*link), how), chosen, wire.address());
     } catch (const std::exception& e) {
-        return fail(e.what());
+        return failed(e.what(), error, bytes);
     }
+}
+group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* error, std::size_t bytes) {
+    try {
+        std::unique_ptr<group> made = g->shrink(timeout_ns);
+        rank = static_cast<int>(made->rank());
+        size = static_cast<int>(made->size());
+        return made.release();
+    } catch (const std::exception& e) {
+        return failed(e.what(), error, bytes);
+    }
+}
+int agree(group* g, bool mine, std::uint64_t timeout_ns, char* error, std::size_t bytes) {
+    try {
+        return g->agree(mine, timeout_ns) ? 1 : 0;
+    } catch (const std::exception& e) {
+        return (void)failed(e.what(), error, bytes), -1;
+    }
+}
+const char* address(const group* g) { return g->address().c_str(); }
+void report(group* g, void (*take)(void* context, const char* text), void* context) {
+    take(context, g->report().c_str());
+}
+void diagnose(const char* const* files, std::size_t count, void (*take)(void* context, const char* text),
+              void* context) {
+    bough::merged_reports all;
+    std::string faults;
+    for (std::size_t i = 0; i != count; ++i) {
+        std::ifstream in(files[i], std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+        std::string fault;
+        if (!all.add(std::as_bytes(std::span(bytes)), files[i], fault)) faults += fault + "\n";
+    }
+    take(context, ((all.empty() ? std::string() : all.text()) + faults).c_str());
 }
 void free(group* g) { g->end(); }
 void stop_helper(group* g) { g->stop_helper(); }

@@ -39,15 +39,22 @@ struct call {
     std::uint64_t timeout_ns = 0;                            // 0: that of the group
 };
 
-// Where the ranks meet before they can talk. 0: well; 1: nobody set the key in time; 2: it is gone.
+// Where the ranks meet before they can talk. 0: well; 1: nobody set the key in time; 2: it is gone, and
+// why() says more; 3: the key has another length.
 struct store {
     void* context;
     int (*set)(void* context, const char* key, const void* data, std::size_t bytes);
     int (*get)(void* context, const char* key, void* data, std::size_t bytes, std::uint64_t timeout_ns);
+    int (*add)(void* context, const char* key, std::int64_t value, std::int64_t& sum);
+    const char* (*why)(void* context);
 };
 
 struct options {
     std::uint64_t timeout_ns = 0;
+    const char* meets_at = "";        // the host of the store: tcp listens on the way to it; empty: at loopback
+    const char* interface = "";       // the network interface at which tcp listens; empty: see meets_at
+    const char* reports = "";         // a folder, in which calls are recorded for `bough doctor`; empty: none
+    const char* name = "";            // of the group, in the names of these files
     bool same_bits = false;           // sums do not depend on the length of a vector, nor on an element's place
     bool accumulate_in_float = false; // sums of 16 bits are rounded once
 };
@@ -65,6 +72,20 @@ void free(group* g);
 void stop_helper(group* g);
 // Starts `count` calls, which are one job. Their data must live until it is done.
 void start(group* g, const call* calls, std::size_t count, done* told, void* context);
+// The ranks of `g` that are alive go on in a group of their own: all of them call it. What is in flight is
+// given up, and `g` takes no further call. `rank` and `size` are those in the new group. Null: `error` says
+// why; it may be called again.
+group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* error, std::size_t bytes);
+// 1: all ranks that are alive have said yes; 0: one has not; -1: `error` says why that is not known. It
+// works after failures, too.
+int agree(group* g, bool mine, std::uint64_t timeout_ns, char* error, std::size_t bytes);
+// The address at which the other ranks reach this one.
+const char* address(const group* g);
+// take(context, text) with what this rank knows: its latest calls, and the ranks that it waits for.
+void report(group* g, void (*take)(void* context, const char* text), void* context);
+// The same with what these recordings say together.
+void diagnose(const char* const* files, std::size_t count, void (*take)(void* context, const char* text),
+              void* context);
 // Works on what is in flight until over(context) says true, or for so long. False: not over.
 bool wait(group* g, bool (*over)(void*), void* context, std::uint64_t timeout_ns);
 

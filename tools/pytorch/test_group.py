@@ -4,6 +4,7 @@ exceptions with a sentence, and training beside gloo. tools/torch test runs it; 
 processes, which are killed after two minutes. Most are forked: importing torch takes longer than their work."""
 import datetime
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -30,6 +31,11 @@ def values(rank, shape, dtype):
 
 def same(a, b):
     assert a.dtype == b.dtype and a.shape == b.shape and torch.equal(a, b), "%s is not %s" % (a, b)
+
+
+def note(text):
+    """For whoever runs the tests: the last line of a rank that begins so is printed."""
+    print("note: " + text, flush=True)
 
 
 def raises(what, *words):
@@ -193,12 +199,26 @@ def test_subgroups(rank, size):
 
 
 def test_bad_arguments(rank, size):
-    raises(lambda: dist.all_reduce(torch.ones(2).to_sparse()))
+    bad = {"Sparse": torch.ones(2).to_sparse(), "on meta": torch.ones(2, device="meta"),
+           "QInt8": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)}
+    for word, x in bad.items():  # each call names itself, and what is wrong with the tensor
+        for name, call in {
+                "all_reduce": lambda: dist.all_reduce(x), "reduce": lambda: dist.reduce(x, 0),
+                "broadcast": lambda: dist.broadcast(x, 0), "send": lambda: dist.send(x, 1 - rank),
+                "recv": lambda: dist.recv(x, 1 - rank),
+                "all_gather_into_tensor": lambda: dist._all_gather_base(x, torch.ones(1)),
+                "reduce_scatter_tensor": lambda: dist._reduce_scatter_base(torch.ones(1), x),
+                "all_to_all_single": lambda: dist.all_to_all_single(x, x)}.items():
+            text = raises(call)  # PyTorch itself refuses some tensors that are on no device
+            assert ("bough: " + name in text and word in text) or (word == "on meta" and "'c10d::" in text), text
+    raises(lambda: dist.all_to_all([torch.empty(1), torch.empty(1, dtype=torch.int32)], [torch.empty(1)] * 2), "dtype")
+    raises(lambda: dist._all_gather_base(torch.empty(2, dtype=torch.int32), torch.empty(1)), "dtype")
+    raises(lambda: dist.broadcast(torch.ones(1), size), "rank")
+    raises(lambda: dist.send(torch.ones(1), rank), "bough: send", "another rank")
     raises(lambda: dist._all_gather_base(torch.empty(size + 1), torch.empty(1)), "times the elements")
     raises(lambda: dist.all_gather([torch.empty(2)] * (size - 1), torch.empty(2)), "tensor")
     raises(lambda: dist.all_gather([torch.empty(3)] * size, torch.empty(2)), "sizes")
     raises(lambda: dist.all_to_all_single(torch.empty(size), torch.empty(size), [1] * size, [2] * size), "splits")
-    raises(lambda: dist.all_reduce(torch.ones(2, device="meta")))
     x = torch.ones(2)
     dist.all_reduce(x)  # nothing of that has broken the group
     assert x[0] == size
@@ -214,6 +234,123 @@ def test_mismatch(rank, size):
     every = [store.get("told%d" % r) for r in range(size)]
     assert b"True" in every, every
     raises(lambda: dist.all_reduce(torch.ones(1)), "bough")  # the group is of no use any more
+
+
+def test_differing(rank, size):
+    """Ranks that call in another order, or with another type, op or root: all raise, and one says both."""
+    store = dist.distributed_c10d._get_default_store()
+    x, one = torch.ones(8), rank == 1
+    calls = {
+        "order": (lambda g: dist.broadcast(x, 0, g) if one else dist.all_reduce(x, group=g), "allreduce", "broadcast"),
+        "type": (lambda g: dist.all_reduce(x.double() if one else x, group=g), "the element type differs"),
+        "op": (lambda g: dist.all_reduce(x, dist.ReduceOp.MAX if one else dist.ReduceOp.SUM, g), "max", "plus"),
+        "root": (lambda g: dist.broadcast(x, 1 if one else 0, g), "the root differs", "0 ", "1 "),
+        "sum_of": (lambda g: dist.all_reduce(torch.ones(8 if one else 9), group=g), "8 ", "9 "),
+    }
+    for name, (call, *words) in calls.items():
+        group = dist.new_group(timeout=datetime.timedelta(seconds=20))  # a failed one is of no use
+        begin = time.time()
+        try:
+            call(group)
+            dist.barrier(group)  # a root, for instance, may have ended well before it hears
+            text = ""
+        except RuntimeError as e:
+            text = str(e)
+        assert text.startswith("bough: "), "%s raises nothing of bough: %r" % (name, text)
+        assert time.time() - begin < 10, name
+        store.set("%s%d" % (name, rank), text)
+        said = [store.get("%s%d" % (name, r)).decode() for r in range(size)]
+        assert any(all(w in s for w in words) for s in said), (name, words, said)
+    dist.barrier()  # the default group has seen nothing of it
+
+
+def meet(rank, size, prefix="", seconds=20):
+    """A group over a store of its own at the first rank, as a program does it that makes its store itself."""
+    port = int(os.environ["FIRST_PORT"])
+    store = dist.TCPStore("127.0.0.1", port, size, rank == 0, datetime.timedelta(seconds=seconds),
+                          wait_for_workers=False)
+    return store, lambda r=rank, n=size: dist.init_process_group(
+        "bough", store=dist.PrefixStore(prefix, store) if prefix else store, rank=r, world_size=n,
+        timeout=datetime.timedelta(seconds=seconds))
+
+
+def test_store_gone(rank, size):
+    """The store goes away before all ranks have met."""
+    store, join = meet(rank, size)
+    store.set("here%d" % rank, "yes")
+    if rank == 0:
+        store.wait(["here%d" % r for r in range(size)])
+        time.sleep(0.3)  # the others wait for this rank
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.time()
+    raises(join, "bough: init_process_group", "the store is gone")
+    assert time.time() - begin < 10, time.time() - begin
+
+
+def test_store_goes_later(rank, size):
+    """The store goes away when the group has been made: its calls do not need it."""
+    store, join = meet(rank, size)
+    join()
+    dist.barrier()
+    if rank == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    begin = time.time()
+    raises(lambda: dist.all_reduce(torch.ones(1000)), "rank 0 is gone")
+    assert time.time() - begin < 2
+    bough_torch.shrink()
+    x = torch.ones(3)
+    dist.all_reduce(x)
+    assert x[0] == size - 1 and dist.get_rank() == rank - 1
+    raises(lambda: store.get("anything"))
+    dist.new_group([0])  # over the store of the new rank 0
+
+
+def test_twice(rank, size):
+    """Two processes say that they are rank 1: one of them is told so, and the others go on with the first."""
+    store, join = meet(rank, size)
+    try:
+        join(min(rank, 1), 2)
+        x = torch.ones(4)
+        dist.all_reduce(x)
+        assert x[0] == 2
+        store.set("joined%d" % rank, "yes")
+    except RuntimeError as e:
+        assert rank != 0 and "bough: init_process_group: rank: another process has rank 1 already" in str(e), e
+        store.set("twice", str(rank))
+    other = int(store.get("twice"))  # one has it, and the other one has joined
+    store.wait(["joined0", "joined%d" % (3 - other)])
+    store.set("over%d" % rank, "yes")
+    if rank == 0:
+        store.wait(["over1", "over2"])
+
+
+def test_world_size(rank, size):
+    """A rank has another WORLD_SIZE: who has to do with it raises, with both, and nobody waits."""
+    store, join = meet(rank, size)
+    begin = time.time()
+    text = raises(lambda: join(n=2 if rank == 0 else 3), "bough: init_process_group: world_size: it is ")
+    assert "it is 2 on rank 0, and 3 on rank 1" in text or "it is 3 on rank %d, and 2 on rank 0" % rank in text, text
+    assert time.time() - begin < 10
+    store.set("said%d" % rank, "yes")
+    if rank == 0:
+        store.wait(["said1", "said2"])
+
+
+def test_not_come(rank, size):
+    """A rank never comes to init_process_group: the others name it in time. Wrong ranks are named at once."""
+    store, join = meet(rank, size, seconds=2)
+    raises(lambda: join(size, size), "bough: init_process_group: rank: must be below world_size")
+    os.environ["BOUGH_SOCKET_IFNAME"] = "nowhere"
+    raises(join, "bough: init_process_group: BOUGH_SOCKET_IFNAME", "'nowhere'")
+    del os.environ["BOUGH_SOCKET_IFNAME"]
+    store.set("here%d" % rank, "yes")
+    if rank != 2:
+        begin = time.time()
+        raises(join, "bough: init_process_group: rank 2 has not come within 2000 ms")
+        assert 1.8 < time.time() - begin < 8, time.time() - begin
+        store.set("over%d" % rank, "yes")
+    if rank != 1:
+        store.wait(["over0", "over1"], datetime.timedelta(seconds=30))
 
 
 def test_late(rank, size):
@@ -232,13 +369,137 @@ def test_late(rank, size):
 
 
 def test_killed(rank, size):
-    """A worker that is killed raises on all others, soon, and is named."""
+    """A worker that is killed raises on all others, soon, and is named: while they wait in a call, and with works in
+    flight. Then they go on without it."""
+    times = []
+    victims = [0, 3, 5, 4]
+    for turn, victim in enumerate(victims):
+        x = torch.ones(3000)
+        dist.all_reduce(x)
+        assert x[0] == size - turn == dist.get_world_size()
+        named = sorted(set(range(size)) - set(victims[:turn])).index(victim)
+        said = os.path.join(os.environ["FOLDER"], "killed%d" % turn)
+        if rank == victim:
+            time.sleep(0.2)
+            with open(said + ".new", "w") as f:
+                f.write(str(time.monotonic_ns()))
+            os.rename(said + ".new", said)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if turn % 2 == 0:
+            raises(lambda: dist.all_reduce(torch.ones(100000)), "bough: all_reduce: rank %d is gone" % named)
+        else:
+            works = [dist.all_reduce(torch.ones(100000), async_op=True) for _ in range(5)]
+            raises(works[0].wait, "bough: all_reduce: rank %d is gone" % named)
+        now = time.monotonic_ns()
+        if turn % 2 != 0:
+            for w in works:
+                raises(w.wait, "bough: all_reduce")
+                assert w.is_completed() and not w.is_success()
+        with open(said) as f:
+            times.append((now - int(f.read())) / 1e6)
+        old = dist.distributed_c10d._get_default_group()
+        bough_torch.shrink()
+        raises(lambda: old.allreduce([torch.ones(1)]).wait(), "this group has been shrunk")
+    # On a machine that has more to do than it can, processes wait for a processor.
+    limit = 250 if os.getloadavg()[0] < os.cpu_count() else 1000
+    times.sort()
+    median = (times[1] + times[2]) / 2
+    assert median < limit and times[-1] < 4 * limit, times
+    note("%d killed, rank %d knew after %s ms" % (len(times), rank, ", ".join("%.0f" % t for t in times)))
+
+
+def test_shrink(rank, size):
+    """Without a death it is a new group of all; who does not come in time is left out; one may be left."""
+    works = [dist.all_reduce(torch.full((50000,), float(rank)), async_op=True) for _ in range(10)]
+    for w in works:
+        w.wait()
+    assert bough_torch.agree(True) and not bough_torch.agree(rank != 1) and bough_torch.agree(True)
+    bough_torch.shrink()
+    assert (dist.get_rank(), dist.get_world_size()) == (rank, size)
+    store = dist.distributed_c10d._get_default_store()
+    if rank == size - 1:
+        store.wait(["gone on"])
+        raises(lambda: bough_torch.shrink(datetime.timedelta(seconds=1)), "bough: shrink")
+        store.set("heard", "yes")
+        return
+    # An operation that needs the rank that does not come is given up.
+    w = dist.all_reduce(torch.ones(100000), async_op=True)
+    bough_torch.shrink(datetime.timedelta(seconds=1))
+    raises(w.wait, "bough: all_reduce")
+    assert (dist.get_rank(), dist.get_world_size()) == (rank, size - 1)
+    low = dist.new_group([0])
+    if rank == 0:
+        dist.all_reduce(torch.ones(2), group=low)
+        assert os.path.exists(os.environ["FOLDER"] + "/group1-2.rank0.bough")  # not the name of an earlier group 1
+        dist.send(torch.tensor([7]), 1)
+    elif rank == 1:
+        x = torch.empty(1, dtype=torch.int64)
+        dist.recv(x, 0)
+        assert x.item() == 7
+    store.set("gone on", "yes")
+    store.wait(["heard"])
     dist.barrier()
+    raises(lambda: bough_torch.agree(True, dist.new_group(backend="gloo")), "bough: agree: group")
+    if rank != 0:
+        dist.destroy_process_group()
+        return
+    # The others are gone, without having been killed.
+    raises(lambda: dist.all_reduce(torch.ones(1)), "rank")
+    bough_torch.shrink()
+    x = torch.ones(5)
+    dist.all_reduce(x)
+    assert dist.get_world_size() == 1 and x[0] == 1
+
+
+def test_reports(rank, size):
+    """On a timeout the exception says who is missing, and the recordings say more, while ranks wait and later."""
+    folder = os.environ["FOLDER"]
+    store = dist.distributed_c10d._get_default_store()
+    other = dist.new_group(timeout=datetime.timedelta(seconds=2))
+    dist.all_reduce(torch.ones(5))
+    dist.broadcast(torch.ones(7), 0, group=other)
     if rank == 1:
+        time.sleep(0.5)
+        hanging = bough_torch.doctor(folder)  # the others wait
+        store.wait(["named0", "named2"])
+    else:
+        raises(lambda: dist.all_reduce(torch.ones(6), group=other),
+               "bough: all_reduce: rank 1 has not come to allreduce #2 (its last call was broadcast #1)")
+        assert "allreduce #2" in bough_torch.report(other) and "broadcast" not in bough_torch.report()
+        store.set("named%d" % rank, "yes")
+        hanging = None
+    for text in (hanging, bough_torch.doctor(folder)):
+        if text is not None:
+            assert "group1: rank 1 has not called allreduce #2 of 24 bytes" in text and "\ngroup0: " not in text, text
+            assert "group0: " in text
+    raises(lambda: bough_torch.doctor("/no/such/folder"), "doctor", "/no/such/folder")
+    store.set("over%d" % rank, "yes")
+    if rank == 0:
+        store.wait(["over1", "over2"])
+
+
+def test_two_machines(rank, size):
+    """Ranks of two machines (network namespaces) that share no memory: tcp listens on the way to MASTER_ADDR, or at
+    the interface that BOUGH_SOCKET_IFNAME names."""
+    for n in [1, 1000, 1000000]:
+        x = torch.full((n,), float(rank))
+        dist.all_reduce(x)
+        assert x[-1] == size * (size - 1) / 2
+    address = _bough_torch.address(dist.distributed_c10d._get_default_group())
+    expected = "10.78.0.%d" if os.environ.get("BOUGH_SOCKET_IFNAME") == "other" else "10.77.0.%d"
+    assert address == expected % (rank % 2 + 1), address
+    if rank == 0:
         os.kill(os.getpid(), signal.SIGKILL)
     begin = time.time()
-    raises(lambda: dist.all_reduce(torch.ones(100000)), "rank 1")
-    assert time.time() - begin < 1.0, time.time() - begin
+    raises(lambda: dist.all_reduce(torch.ones(100000)), "rank 0 is gone")
+    assert time.time() - begin < 2
+    bough_torch.shrink()  # the new store is reached from the other machine, too
+    x = torch.ones(10)
+    dist.all_reduce(x)
+    assert x[0] == size - 1
+
+
+test_two_machines_by_interface = test_two_machines
 
 
 def test_again(rank, size):
@@ -332,8 +593,25 @@ def model():
                                torch.nn.Linear(300, 5))
 
 
-def train(rank, size, steps, group=None, bucket_mb=25):
-    net = torch.nn.parallel.DistributedDataParallel(model(), process_group=group, bucket_cap_mb=bucket_mb)
+def long_model():
+    """32 MB of weights: more than the largest bucket."""
+    torch.manual_seed(7)
+    return torch.nn.Sequential(torch.nn.Linear(40, 2000), torch.nn.Tanh(), torch.nn.Linear(2000, 2000),
+                               torch.nn.ReLU(), torch.nn.Linear(2000, 2000), torch.nn.ReLU(), torch.nn.Linear(2000, 5))
+
+
+def weights_of(net):
+    return torch.cat([p.detach().flatten() for p in net.parameters()])
+
+
+def same_on_all(x, group=None):
+    every = [torch.empty_like(x) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(every, x, group=group)
+    return all(torch.equal(e, x) for e in every)
+
+
+def train(rank, size, steps, group=None, bucket_mb=25, make=model):
+    net = torch.nn.parallel.DistributedDataParallel(make(), process_group=group, bucket_cap_mb=bucket_mb)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
     data = torch.Generator().manual_seed(100 + rank)
     loss = None
@@ -346,7 +624,35 @@ def train(rank, size, steps, group=None, bucket_mb=25):
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    return torch.cat([p.detach().flatten() for p in net.parameters()]), loss.item()
+    return weights_of(net), loss.item()
+
+
+def train_unevenly(rank, group=None):
+    """Each rank has a batch more than the one before it; who has ended shadows the calls of the others (Join)."""
+    net = torch.nn.parallel.DistributedDataParallel(model(), process_group=group)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    data = torch.Generator().manual_seed(200 + rank)
+    with net.join():
+        for _ in range(4 + rank):
+            x, y = torch.randn(16, 40, generator=data), torch.randint(0, 5, (16,), generator=data)
+            torch.nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    return weights_of(net)
+
+
+def train_in_two_groups(rank, everybody, pair):
+    """Two models in one backward pass: one of all ranks, one of this rank and its neighbour."""
+    wide = torch.nn.parallel.DistributedDataParallel(model(), process_group=everybody, bucket_cap_mb=0.1)
+    narrow = torch.nn.parallel.DistributedDataParallel(model(), process_group=pair, bucket_cap_mb=0.1)
+    optimizer = torch.optim.SGD([*wide.parameters(), *narrow.parameters()], lr=0.05)
+    data = torch.Generator().manual_seed(300 + rank)
+    for _ in range(6):
+        x, y = torch.randn(16, 40, generator=data), torch.randint(0, 5, (16,), generator=data)
+        (torch.nn.functional.cross_entropy(wide(x), y) + torch.nn.functional.cross_entropy(narrow(x), y)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return weights_of(wide), weights_of(narrow)
 
 
 def test_training(rank, size):
@@ -358,16 +664,38 @@ def test_training(rank, size):
         assert torch.equal(mine, theirs) and loss == their_loss
     else:
         assert torch.allclose(mine, theirs, atol=1e-5)
-    every = [torch.empty_like(mine) for _ in range(size)]
-    dist.all_gather(every, mine)
-    for e in every:
-        assert torch.equal(e, mine)
-    # Uneven inputs: rank 0 has one batch more than the others.
-    net = torch.nn.parallel.DistributedDataParallel(model())
-    with net.join():
-        for _ in range(5 + (rank == 0)):
-            net(torch.ones(4, 40)).sum().backward()
-    dist.barrier()
+    assert same_on_all(mine)
+
+
+def test_uneven(rank, size):
+    """Uneven inputs: as with gloo, and the same bits on all ranks."""
+    mine = train_unevenly(rank)
+    theirs = train_unevenly(rank, dist.new_group(backend="gloo"))
+    assert torch.equal(mine, theirs) if size == 2 else torch.allclose(mine, theirs, atol=1e-5)
+    assert same_on_all(mine)
+
+
+def test_two_groups(rank, size):
+    """Operations of two groups are in flight at once: as with gloo."""
+    def groups(backend):
+        pairs = [dist.new_group([first, first + 1], backend=backend) for first in range(0, size, 2)]
+        return dist.new_group(backend=backend), pairs[rank // 2]
+
+    everybody, pair = groups("bough")
+    wide, narrow = train_in_two_groups(rank, everybody, pair)
+    their_wide, their_narrow = train_in_two_groups(rank, *groups("gloo"))
+    assert torch.equal(narrow, their_narrow) and (size == 2 or not torch.equal(narrow, wide))
+    assert torch.equal(wide, their_wide) if size == 2 else torch.allclose(wide, their_wide, atol=1e-5)
+    assert same_on_all(wide) and same_on_all(narrow, pair)
+
+
+def test_buckets(rank, size):
+    """With BOUGH_TORCH_SAME_BITS=1 buckets of 1, 5 and 25 MiB give the same bits, on all ranks."""
+    expected, _ = train(rank, size, 3, bucket_mb=25, make=long_model)
+    assert expected.numel() * 4 > 25 * 2**20 and same_on_all(expected)
+    for bucket_mb in (1, 5):
+        got, _ = train(rank, size, 3, bucket_mb=bucket_mb, make=long_model)
+        assert torch.equal(got, expected), bucket_mb
 
 
 def test_same_bits(rank, size):
@@ -400,9 +728,14 @@ def test_rounded_once(rank, size):
 
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
-    "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "late": ([3], {}), "killed": ([4], {}),
+    "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
+    "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
+    "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}),
+    "not_come": ([3], {}), "two_machines": ([4], {}),
+    "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
     "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
-    "training": ([2, 3], {}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
+    "training": ([2, 3, 4], {}), "uneven": ([2, 4], {}), "two_groups": ([2, 4], {}),
+    "buckets": ([2, 4], {"BOUGH_TORCH_SAME_BITS": "1"}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
     "rounded_once": ([2, 4], {"BOUGH_TORCH_ACCUMULATE": "float"}),
 }
 
@@ -414,20 +747,62 @@ def free_port():
 
 
 # Of these each rank is a program of its own, as it is for a user, and has its own addresses.
-PROGRAMS = ["collectives"]
+PROGRAMS = ["collectives", "two_machines", "two_machines_by_interface"]
+# These make their group themselves.
+BY_HAND = ["store_gone", "store_goes_later", "twice", "world_size", "not_come"]
+KILLED = {"killed": [0, 3, 4, 5], "store_gone": [0], "store_goes_later": [0], "two_machines": [0],
+          "two_machines_by_interface": [0]}
+
+
+class TwoMachines:
+    """Two network namespaces with two wires between them; ranks are on them in turns. They share no memory."""
+
+    def __init__(self):
+        self.holders = [subprocess.Popen(["unshare", "-n", "sleep", "300"]) for _ in range(2)]
+        names = {os.readlink("/proc/self/ns/net")}
+        end = time.time() + 10
+        while len(names) != 3:
+            assert time.time() < end
+            names = {os.readlink("/proc/%s/ns/net" % p) for p in ["self"] + [h.pid for h in self.holders]}
+        first, second = [str(h.pid) for h in self.holders]
+        for i in range(2):
+            subprocess.run(self.inside(i) + ["ip", "link", "set", "lo", "up"], check=True)
+        for wire, net in (("wire", "10.77.0.%d/24"), ("other", "10.78.0.%d/24")):
+            subprocess.run(["ip", "link", "add", "name", wire, "netns", first, "type", "veth", "peer", "name", wire,
+                            "netns", second], check=True)
+            for i in range(2):
+                subprocess.run(self.inside(i) + ["ip", "address", "add", net % (i + 1), "dev", wire], check=True)
+                subprocess.run(self.inside(i) + ["ip", "link", "set", wire, "up"], check=True)
+
+    def inside(self, rank):
+        return ["nsenter", "-t", str(self.holders[rank % 2].pid), "-n"]
+
+    def end(self):
+        for h in self.holders:
+            h.kill()
+            h.wait()
+
+
+def why_no_two_machines():
+    if os.geteuid() != 0 or any(shutil.which(tool) is None for tool in ("unshare", "nsenter", "ip")):
+        return "needs root, unshare, nsenter and ip"
+    tried = subprocess.run(["unshare", "-n", "ip", "link", "add", "name", "one", "type", "veth", "peer", "name", "two"],
+                           capture_output=True, text=True)
+    return "no network namespaces here: " + tried.stderr.strip() if tried.returncode != 0 else ""
 
 
 def be_rank(name):
-    dist.init_process_group("bough", timeout=datetime.timedelta(seconds=60))
-    assert dist.get_backend() == "bough"
+    if name not in BY_HAND:
+        dist.init_process_group("bough", timeout=datetime.timedelta(seconds=60))
+        assert dist.get_backend() == "bough"
     globals()["test_" + name](int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
 
 
-def start(name, environment, out):
+def start(name, environment, out, before):
     """The id of a process that is a rank of the test, and writes to out."""
     if name in PROGRAMS:
-        return subprocess.Popen([sys.executable, __file__, "--rank", name], env=dict(os.environ, **environment),
-                                stdout=out, stderr=out).pid
+        return subprocess.Popen([*before, sys.executable, __file__, "--rank", name],
+                                env=dict(os.environ, **environment), stdout=out, stderr=out).pid
     assert os.listdir("/proc/self/task") == [str(os.getpid())]  # a forked process has one thread only
     sys.stdout.flush()
     pid = os.fork()
@@ -457,23 +832,51 @@ def code_of(pid, end):
         time.sleep(0.01)
 
 
-def run(name, size, environment):
+def run(name, size, environment, folder):
     port = str(free_port())
+    machines = TwoMachines() if name.startswith("two_machines") else None
     ranks = []
     for r in range(size):
         out = tempfile.TemporaryFile()
-        own = dict(environment, RANK=str(r), WORLD_SIZE=str(size), MASTER_ADDR="127.0.0.1", MASTER_PORT=port,
-                   FIRST_PORT=port)
-        ranks.append((start(name, own, out), out))
+        own = dict(environment, RANK=str(r), WORLD_SIZE=str(size), MASTER_ADDR="10.77.0.1" if machines else "127.0.0.1",
+                   MASTER_PORT=port, FIRST_PORT=port, FOLDER=folder)
+        own = {key: folder if value == "FOLDER" else value for key, value in own.items()}
+        ranks.append((start(name, own, out, machines.inside(r) if machines else []), out))
     end = time.time() + 120
     good = True
+    notes = []
     for r, (pid, out) in enumerate(ranks):
         code = code_of(pid, end)
-        if code != (-9 if name == "killed" and r == 1 else 0):
+        out.seek(0)
+        text = out.read().decode(errors="replace")
+        if code != (-9 if r in KILLED.get(name, []) else 0):
             good = False
-            out.seek(0)
-            print("%s, rank %d of %d: %s\n%s" % (name, r, size, code, out.read().decode(errors="replace")))
+            print("%s, rank %d of %d: %s\n%s" % (name, r, size, code, text))
+        notes += [line for line in text.splitlines() if line.startswith("note: ")]
+    if machines:
+        machines.end()
+    for line in notes:
+        print("  " + line[6:])
     return good
+
+
+def run_example(name, arguments):
+    """Does an example print what it should?"""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+    done = subprocess.run([sys.executable, *arguments, os.path.join(folder, name + ".py")], capture_output=True,
+                          text=True, timeout=120)
+    with open(os.path.join(folder, "expected", name + ".txt")) as f:
+        expected = f.read()
+    got = "".join(line.split("]:", 1)[-1] for line in done.stdout.splitlines(True))  # torchrun names the rank
+    if done.returncode != 0 or got != expected:
+        print("%s: ended with %s and printed\n%s%s" % (name, done.returncode, done.stdout, done.stderr))
+    return done.returncode == 0 and got == expected
+
+
+EXAMPLES = {
+    "54_training": ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--redirects", "1", "--tee", "1"],
+    "57_training_goes_on": [],
+}
 
 
 def main():
@@ -481,17 +884,23 @@ def main():
         be_rank(sys.argv[2])
         return 0
     bad = 0
-    for name in sys.argv[1:] or TESTS:
-        sizes, environment = TESTS[name]
+    for name in sys.argv[1:] or [*TESTS, *EXAMPLES]:
+        if name.startswith("two_machines") and why_no_two_machines():
+            print("%-16s skipped: %s" % (name, why_no_two_machines()), flush=True)
+            continue
+        sizes, environment = TESTS[name] if name in TESTS else ([0], {})
         for size in sizes:
             begin = time.time()
-            good = run(name, size, environment)
-            print("%-14s %d ranks  %s  %.1f s" % (name, size, "ok" if good else "FAILED", time.time() - begin),
-                  flush=True)
+            folder = tempfile.mkdtemp()
+            good = run(name, size, environment, folder) if size else run_example(name, EXAMPLES[name])
+            shutil.rmtree(folder)  # not in a `finally`: forked processes leave through here when they end
+            print("%-16s %s  %s  %.1f s" % (name, "%d ranks" % size if size else "example", "ok" if good else "FAILED",
+                                            time.time() - begin), flush=True)
             bad += not good
     return 1 if bad else 0
 
 
+import _bough_torch  # noqa: E402
 import bough_torch  # noqa: E402  registers the backend
 
 if __name__ == "__main__":
