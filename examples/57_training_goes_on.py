@@ -28,6 +28,7 @@ def latest(net, optimizer, step):
 
 def worker(rank, size, port):
     torch.set_num_threads(1)
+    torch.manual_seed(1)
     dist.init_process_group("bough", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=size)
     net = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

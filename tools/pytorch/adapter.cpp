@@ -605,11 +605,15 @@ c10::intrusive_ptr<c10d::ProcessGroup> shrink(const c10::intrusive_ptr<c10d::Pro
         bough_torch::shrink(engine_of(group, "shrink").get(), ns_of(timeout), rank, size, why, sizeof why);
     return c10::make_intrusive<ProcessGroupBough>(owned(made, "shrink", why), rank, size);
 }
-bool agree(const c10::intrusive_ptr<c10d::ProcessGroup>& group, bool mine, std::chrono::milliseconds timeout) {
+// Have all that are alive said yes? Have all ranks taken part?
+std::pair<bool, bool> agree(const c10::intrusive_ptr<c10d::ProcessGroup>& group, bool mine,
+                            std::chrono::milliseconds timeout) {
     char why[1024] = "";
-    const int all = bough_torch::agree(engine_of(group, "agree").get(), mine, ns_of(timeout), why, sizeof why);
-    TORCH_CHECK(all >= 0, "bough: agree: ", why);
-    return all == 1;
+    bough_torch::agreement reached;
+    const bool is_known =
+        bough_torch::agree(engine_of(group, "agree").get(), mine, ns_of(timeout), reached, why, sizeof why);
+    TORCH_CHECK(is_known, "bough: agree: ", why);
+    return {reached.all_said_yes, reached.nobody_is_gone};
 }
 std::string report(const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
     std::string made;

@@ -51,7 +51,7 @@ def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
 
 def agree(mine, group=None, timeout=datetime.timedelta(seconds=30)):
     """True on all ranks that are alive, if all of them have said True. It works after failures, too."""
-    return _bough_torch.agree(group if group is not None else _default(), bool(mine), timeout)
+    return _bough_torch.agree(group if group is not None else _default(), bool(mine), timeout)[0]
 
 
 def shrink(timeout=datetime.timedelta(seconds=30)):
@@ -68,15 +68,23 @@ def shrink(timeout=datetime.timedelta(seconds=30)):
             store = _store_of(_shrunk, timeout)
         except (RuntimeError, OSError) as error:
             why = error
-        if _bough_torch.agree(_shrunk, store is not None, timeout):
+        all_have_it, nobody_is_gone = _bough_torch.agree(_shrunk, store is not None, timeout)
+        if all_have_it and nobody_is_gone:
             break
-        if _shrunk.size() == old.size():  # nobody has died meanwhile: it would be the same again
+        if nobody_is_gone:  # it would be the same again
             raise RuntimeError("bough: shrink: there is no store for the new group: %s" % why)
         old = _shrunk
     if dist.is_initialized():
         dist.destroy_process_group()
-    # The time is for the meeting in the store only: the group keeps its own.
-    dist.init_process_group("bough", store=store, rank=_shrunk.rank(), world_size=_shrunk.size(), timeout=timeout)
+    # All have agreed, so from here on nothing depends on another rank. PyTorch would let all ranks meet in the store
+    # again: if its rank died then, some would have the group and others would not.
+    c10d = dist.distributed_c10d
+    meet = c10d._store_based_barrier
+    c10d._store_based_barrier = lambda *_, **__: None
+    try:
+        dist.init_process_group("bough", store=store, rank=_shrunk.rank(), world_size=_shrunk.size())
+    finally:
+        c10d._store_based_barrier = meet
     _shrunk = None
     _shrinks += 1
 

@@ -316,17 +316,19 @@ public:
             std::move(made),
             options{.timeout_ns = timeout_ns_, .same_bits = has_same_bits_, .accumulate_in_float = is_wide_}, address_);
     }
-    // Have all ranks that are alive said yes?
-    bool agree(bool mine, std::uint64_t timeout_ns) {
+    agreement agree(bool mine, std::uint64_t timeout_ns) {
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been shrunk");
         const std::uint64_t usual = comm_->options().timeout_ns;
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
-        bough::status s;
-        const std::optional<std::uint64_t> all = bough::agree(*comm_, mine ? 1 : 0, s);
+        bough::detail::agreed_group reached; // bough::agree() does not say who is gone
+        const bough::status s = bough::detail::reach_agreement(*comm_, bough::detail::members_of(*comm_),
+                                                               comm_->context(), mine ? 1 : 0, reached);
         comm_->set_timeout_ns(usual);
         bough::detail::throw_if(s);
-        return *all == 1;
+        const bool is_one_gone =
+            std::any_of(reached.failed.begin(), reached.failed.end(), [](unsigned char how) { return how != 0; });
+        return {.all_said_yes = reached.word == 1, .nobody_is_gone = !is_one_gone};
     }
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
@@ -614,11 +616,11 @@ group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* er
         return failed(e.what(), error, bytes);
     }
 }
-int agree(group* g, bool mine, std::uint64_t timeout_ns, char* error, std::size_t bytes) {
+bool agree(group* g, bool mine, std::uint64_t timeout_ns, agreement& reached, char* error, std::size_t bytes) {
     try {
-        return g->agree(mine, timeout_ns) ? 1 : 0;
+        return reached = g->agree(mine, timeout_ns), true;
     } catch (const std::exception& e) {
-        return (void)failed(e.what(), error, bytes), -1;
+        return failed(e.what(), error, bytes) != nullptr;
     }
 }
 const char* address(const group* g) { return g->address().c_str(); }

@@ -76,9 +76,13 @@ void start(group* g, const call* calls, std::size_t count, done* told, void* con
 // given up, and `g` takes no further call. `rank` and `size` are those in the new group. Null: `error` says
 // why; it may be called again.
 group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* error, std::size_t bytes);
-// 1: all ranks that are alive have said yes; 0: one has not; -1: `error` says why that is not known. It
-// works after failures, too.
-int agree(group* g, bool mine, std::uint64_t timeout_ns, char* error, std::size_t bytes);
+// What the ranks that are alive have said; it works after failures, too.
+struct agreement {
+    bool all_said_yes = false;
+    bool nobody_is_gone = false; // all ranks of the group have taken part
+};
+// False: `error` says why that is not known.
+bool agree(group* g, bool mine, std::uint64_t timeout_ns, agreement& reached, char* error, std::size_t bytes);
 // The address at which the other ranks reach this one.
 const char* address(const group* g);
 // take(context, text) with what this rank knows: its latest calls, and the ranks that it waits for.

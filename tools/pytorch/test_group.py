@@ -293,10 +293,11 @@ def test_store_goes_later(rank, size):
     join()
     dist.barrier()
     if rank == 0:
+        time.sleep(0.2)  # the others have ended the barrier, too
         os.kill(os.getpid(), signal.SIGKILL)
     begin = time.time()
     raises(lambda: dist.all_reduce(torch.ones(1000)), "rank 0 is gone")
-    assert time.time() - begin < 2
+    assert time.time() - begin < 3
     bough_torch.shrink()
     x = torch.ones(3)
     dist.all_reduce(x)
@@ -451,6 +452,39 @@ def test_shrink(rank, size):
     assert dist.get_world_size() == 1 and x[0] == 1
 
 
+def test_killed_in_shrink(rank, size):
+    """Further ranks die while the survivors shrink, among them the one that has the new store."""
+    original = bough_torch._store_of
+
+    def dies(before):
+        def store_of(*arguments):
+            if not before:
+                kept = original(*arguments)  # noqa: F841
+                time.sleep(0.5)  # the others have come, too: PyTorch's clients may abort if it dies as they connect
+            os.kill(os.getpid(), signal.SIGKILL)
+        return store_of
+
+    dist.barrier()
+    if rank == 1:
+        time.sleep(0.2)  # the others have ended the barrier, too
+        os.kill(os.getpid(), signal.SIGKILL)
+    raises(lambda: dist.all_reduce(torch.ones(1000)), "rank 1 is gone")
+    if rank == 2:
+        bough_torch._store_of = dies(before=True)
+    bough_torch.shrink()
+    x = torch.ones(7)
+    dist.all_reduce(x)
+    assert x[0] == size - 2 == dist.get_world_size()
+    if rank == 0:
+        bough_torch._store_of = dies(before=False)
+    bough_torch.shrink()
+    x = torch.ones(7)
+    dist.all_reduce(x)
+    assert x[0] == size - 3 == dist.get_world_size()
+    dist.all_reduce(x, group=dist.new_group())
+    assert x[0] == (size - 3) ** 2
+
+
 def test_reports(rank, size):
     """On a timeout the exception says who is missing, and the recordings say more, while ranks wait and later."""
     folder = os.environ["FOLDER"]
@@ -489,10 +523,11 @@ def test_two_machines(rank, size):
     expected = "10.78.0.%d" if os.environ.get("BOUGH_SOCKET_IFNAME") == "other" else "10.77.0.%d"
     assert address == expected % (rank % 2 + 1), address
     if rank == 0:
+        time.sleep(0.2)  # the others have ended the last call, too
         os.kill(os.getpid(), signal.SIGKILL)
     begin = time.time()
     raises(lambda: dist.all_reduce(torch.ones(100000)), "rank 0 is gone")
-    assert time.time() - begin < 2
+    assert time.time() - begin < 3
     bough_torch.shrink()  # the new store is reached from the other machine, too
     x = torch.ones(10)
     dist.all_reduce(x)
@@ -729,7 +764,8 @@ def test_rounded_once(rank, size):
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
-    "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
+    "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
+    "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
     "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}),
     "not_come": ([3], {}), "two_machines": ([4], {}),
     "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
@@ -750,7 +786,7 @@ def free_port():
 PROGRAMS = ["collectives", "two_machines", "two_machines_by_interface"]
 # These make their group themselves.
 BY_HAND = ["store_gone", "store_goes_later", "twice", "world_size", "not_come"]
-KILLED = {"killed": [0, 3, 4, 5], "store_gone": [0], "store_goes_later": [0], "two_machines": [0],
+KILLED = {"killed": [0, 3, 4, 5], "killed_in_shrink": [0, 1, 2], "store_gone": [0], "store_goes_later": [0], "two_machines": [0],
           "two_machines_by_interface": [0]}
 
 
