@@ -170,15 +170,19 @@ status compare_members(communicator<X>& comm, const meeting_place& place, rank_t
         return {};
     });
     card.code = static_cast<std::uint64_t>(mine.code);
-    cards.resize(comm.size());
-    std::array<std::uint64_t, sizeof card / sizeof(std::uint64_t)> said{};
-    std::vector<std::uint64_t> all(said.size() * comm.size());
-    std::memcpy(said.data(), &card, sizeof card);
-    status told;
-    bough::allgather(comm, std::span<const std::uint64_t>(said), std::span(all), told);
+    const status told = guard_call(comm, [&] {
+        status how;
+        cards.resize(comm.size());
+        std::array<std::uint64_t, sizeof card / sizeof(std::uint64_t)> said{};
+        std::vector<std::uint64_t> all(said.size() * comm.size());
+        std::memcpy(said.data(), &card, sizeof card);
+        bough::allgather(comm, std::span<const std::uint64_t>(said), std::span(all), how);
+        if (how) return how;
+        for (rank_t r = 0; r != comm.size(); ++r)
+            std::memcpy(static_cast<void*>(&cards[r]), all.data() + r * said.size(), sizeof card);
+        return how;
+    });
     if (told) return told;
-    for (rank_t r = 0; r != comm.size(); ++r)
-        std::memcpy(static_cast<void*>(&cards[r]), all.data() + r * said.size(), sizeof card);
     return compare_cards(comm, cards, mine);
 }
 
@@ -199,12 +203,12 @@ std::optional<communicator<X>> open_grown(X&& link, std::uint32_t epoch, const c
 // Calls the program's own code. What it throws is an error of this rank.
 template <class X, class Make>
 status make_link(grown_wire_up& wire, Make& make, std::optional<X>& link) {
-    return attempted([&]() -> status {
-        status result;
+    const status result = attempted([&]() -> status {
+        status said;
 #if BOUGH_HAS_EXCEPTIONS
         try {
 #endif
-            if (std::optional<X> joined = make(wire, result)) link.emplace(std::move(*joined));
+            if (std::optional<X> joined = make(wire, said)) link.emplace(std::move(*joined));
 #if BOUGH_HAS_EXCEPTIONS
         } catch (const error&) {
             throw;
@@ -214,9 +218,9 @@ status make_link(grown_wire_up& wire, Make& make, std::optional<X>& link) {
             return {.code = errc::op_threw};
         }
 #endif
-        if (!link && !result) result = invalid_argument("make: gives no transport and no error");
-        return result;
+        return said;
     });
+    return link || result ? result : invalid_argument("make: gives no transport and no error");
 }
 
 // Meets the joiners, and makes a transport with them.
@@ -258,8 +262,10 @@ status meet_joiners(communicator<X>& comm, const meeting_place& place, rank_t si
         grown_wire_up::meet(at.address, at.port, key_of(place), plan, comm.rank(), std::move(listener), wait, result);
     if (!wire) return result;
     std::vector<std::byte> members;
-    if ((result = tell_members(*wire, true, members))) return result;
-    return make_link(*wire, make, link);
+    result = tell_members(*wire, true, members);
+    if (!result) result = make_link(*wire, make, link);
+    if (result) result.peer = number_before(result.peer, plan.members, plan.known_as);
+    return result;
 }
 
 template <class X, class Make>
@@ -268,10 +274,10 @@ status grow_members(communicator<X>& comm, const meeting_place& place, rank_t si
     session<X>& shared = *comm.shared_session();
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
-    if (const status bad = check_has_no_names(comm)) return bad;
     const std::uint64_t last_ns = deadline_after(steady_now_ns(), comm.options().timeout_ns);
     std::optional<X> link;
     const status how = attempted([&]() -> status {
+        if (const status bad = check_has_no_names(comm)) return bad;
         std::vector<growth_card> cards;
         unique_fd listener;
         if (const status bad = compare_members(comm, place, size, cards, listener)) return bad;
@@ -285,12 +291,13 @@ status grow_members(communicator<X>& comm, const meeting_place& place, rank_t si
     if (const status bad =
             reach_agreement(comm, members_of(comm), comm.context(), growth_word(how), reached, patience_ns))
         return bad;
-    if (how && how.code != errc::peer_dead) return how;
+    const errc cause = cause_in(reached.word);
+    const bool is_echo = how.code == errc::peer_dead || (how.code == errc::deadline && cause != errc::deadline);
+    if (how && !is_echo) return how;
     // A member that gave up because of a lost rank may have been taken for lost itself, by others.
     if (reached.word != growth_word({})) {
         for (rank_t r = 0; r != comm.size(); ++r)
             if (reached.failed[r] != 0) return {.code = errc::peer_dead, .peer = comm.world_rank(r)};
-        const errc cause = cause_in(reached.word);
         if (how && cause == errc::cancelled) return how;
         return {.code = errc::peer_aborted, .cause = cause, .peer = how.peer};
     }

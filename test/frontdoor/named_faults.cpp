@@ -15,8 +15,10 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/operation.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/report/options.hpp>
 #include <bough/scatter.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/chain.hpp>
 
 #include <array>
 #include <atomic>
@@ -26,6 +28,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -336,4 +339,127 @@ TEST_CASE("named: only a call that waited in vain says what it waited for") {
     });
     CAPTURE(says);
     CHECK_FALSE(has(says, "waited for"));
+}
+
+TEST_CASE("named: a call that the first rank will never start ends, whatever else is due") {
+    for (const bool dies : {false, true}) {
+        std::atomic<int> wrong{0};
+        in_process{2}.run([&](auto transport) {
+            std::optional<communicator<in_process::endpoint>> base(std::in_place, std::move(transport));
+            std::optional comm(duplicate(*base));
+            comm->set_timeout_ns(forever);
+            int x = 1;
+            status s;
+            if (comm->rank() == 0) {
+                broadcast(*comm, std::span(&x, 1), root{0}, named{"due"}, s); // which ends without the other rank
+                comm.reset();
+                if (dies) return;
+            } else {
+                operation never = start_allreduce(*comm, x, plus{}, named{"never"});
+                never.wait(s);
+                wrong += dies ? s.code != errc::peer_dead : s.code != errc::peer_aborted;
+                wrong += s.peer != 0;
+                if (dies) return;
+                broadcast(*comm, std::span(&x, 1), root{0}, named{"due"}, s);
+                wrong += bool(s);
+            }
+            barrier(*base);
+        });
+        CAPTURE(dies);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("named: a rank may be thousands of calls behind the first one, which waits for it then") {
+    for (const bool polls : {false, true}) {
+        std::atomic<int> wrong{0}, made{0};
+        in_process{3}.run([&](auto transport) {
+            constexpr int count = 5000, at_once = 100;
+            communicator base{std::move(transport)};
+            auto comm = duplicate(base);
+            base.set_timeout(60s);
+            comm.set_timeout(60s);
+            int y = 1;
+            operation other;
+            if (comm.rank() == 2) { // the last of the chain: the first rank needs nothing of it
+                if (polls) other = start_broadcast(base, std::span(&y, 1), root{0});
+                for (int last = -1, same = 0; same < 200 && made != count; ++same) { // until the first one waits
+                    if (std::exchange(last, made.load()) != made) same = 0;
+                    polls ? void(other.poll()) : std::this_thread::sleep_for(1ms);
+                    std::this_thread::sleep_for(1ms);
+                }
+                wrong += made == count;
+            }
+            for (int i = 0; i != count; i += at_once) {
+                ints data(at_once, 1);
+                std::vector<operation> all;
+                for (int k = 0; k != at_once; ++k)
+                    all.push_back(start_broadcast(comm, std::span(&data[static_cast<std::size_t>(k)], 1), root{0},
+                                                  chain{}, named{std::to_string(i + k)}));
+                for (operation& op : all) {
+                    status s;
+                    op.wait(s);
+                    wrong += bool(s);
+                }
+                if (comm.rank() == 0) made = i + at_once;
+            }
+            if (polls && comm.rank() != 2) other = start_broadcast(base, std::span(&y, 1), root{0});
+            if (polls) other.wait();
+            barrier(base);
+        });
+        CAPTURE(polls);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("named: a deadline of a call that waits is reported, and its neighbours say that it was another's") {
+    std::atomic<int> wrong{0}, reports{0};
+    in_process{2}.run([&](auto transport) {
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        comm.set_timeout_ns(forever);
+        int x = 1, y = 1;
+        status s;
+        if (comm.rank() == 1) {
+            comm.core()->options.report.on_failure = report_sink{
+                [](const report_sink& c, const rank_report&) { ++*static_cast<std::atomic<int>*>(c.context); },
+                &reports};
+            operation late = start_allreduce(comm, x, plus{}, named{"late"});
+            operation neighbour = start_allreduce(comm, y, plus{}, named{"neighbour"});
+            late.set_timeout(100ms);
+            neighbour.wait(s);
+            wrong += s.code != errc::group_poisoned || s.cause != errc::deadline;
+            late.wait(s);
+            wrong += !is_deadline(s);
+        }
+        barrier(base);
+    });
+    CHECK(wrong == 0);
+    CHECK(reports == 1);
+}
+
+TEST_CASE("named: one call too many ends those whose time is up, and is an error") {
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto transport) {
+        constexpr std::size_t most = detail::call_order<in_process::endpoint>::most_calls;
+        communicator base{std::move(transport)};
+        auto comm = duplicate(base);
+        comm.set_timeout_ns(forever);
+        if (comm.rank() == 1) {
+            ints x(most + 1, 1);
+            std::vector<operation> all;
+            for (std::size_t i = 0; i != most; ++i)
+                all.push_back(start_allreduce(comm, x[i], plus{}, named{std::to_string(i)}));
+            all[0].set_timeout(1ms);
+            std::this_thread::sleep_for(10ms);
+            all.push_back(start_allreduce(comm, x[most], plus{}, named{"more"}));
+            for (operation& op : all) {
+                status s;
+                op.wait(s);
+                wrong += !s;
+            }
+        }
+        barrier(base);
+    });
+    CHECK(wrong == 0);
 }

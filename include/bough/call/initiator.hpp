@@ -117,6 +117,8 @@ Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
     } catch (...) {
         if constexpr (persistent)
             return Handle(comm.core()->unbound.acquire(comm.core()));
+        else if (name.name.data() != nullptr)
+            return Handle(comm.core()->refuse_named({.code = errc::no_resources}));
         else
             return Handle(comm.refuse({.code = errc::no_resources}));
     }

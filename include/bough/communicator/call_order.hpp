@@ -10,7 +10,8 @@
 // of the communicator starts those whose turn has come (advance()).
 //
 // *Memory*: names of calls that have not ended, and those that the first member has started and this rank
-// has not, at most `most_calls` of either. No name is kept longer.
+// has not, about `most_calls` of either. No name is kept longer. A rank says now and then how many names it
+// has used up. The first member that is `most_calls` ahead of one waits for it before it starts another.
 #ifndef BOUGH_COMMUNICATOR_CALL_ORDER_HPP
 #define BOUGH_COMMUNICATOR_CALL_ORDER_HPP
 
@@ -26,6 +27,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <span>
 #include <string>
@@ -77,22 +79,27 @@ public:
     static constexpr std::size_t most_calls = 4096;
 
     // `members`: empty: all ranks. They must stay where they are.
-    call_order(session<T>& shared, std::span<const rank_t> members, std::uint16_t context) noexcept
-        : session_(shared), members_(members), context_(context), epoch_(shared.epoch()) {}
+    call_order(session<T>& shared, std::span<const rank_t> members, std::uint16_t context)
+        : session_(shared), members_(members), context_(context),
+          epoch_(shared.epoch()), used_{.by = std::vector<std::uint64_t>(members.empty() ? shared.size()
+                                                                                         : members.size())} {}
     call_order(const call_order&) = delete;
     call_order& operator=(const call_order&) = delete;
 
     // This rank makes a call. It takes its turn now, or later; an error: never. Once it has ended, leave().
     status enter(named_call& c, std::uint64_t timeout_ns) {
         if (const status why = session_.poison(context_)) return poisoned(why);
+        const std::uint64_t last = deadline_after(session_.now_ns(), timeout_ns);
+        if (const status bad = is_first() && is_far_ahead() ? wait_for_others(last) : status{})
+            return session_.break_communicator(context_, bad), bad;
         if (const status bad = check(c)) return session_.break_communicator(context_, bad), bad;
         calls_.push_back(&c);
         if (is_first()) {
             tell(c.name());
-            c.take_turn(timeout_ns);
+            c.take_turn(time_left(session_.now_ns(), last));
             return {};
         }
-        c.deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns);
+        c.deadline_ns_ = last;
         c.waits_ = true;
         ++waiting_;
         advance();
@@ -104,6 +111,7 @@ public:
         std::erase(calls_, &c);
     }
     void give_up(named_call& c, errc code) {
+        if (session_.forked()) return end(c, {.code = errc::forked_child});
         const status why{.code = code, .context = context_};
         if (!is_stale()) session_.break_communicator(context_, why);
         end(c, why);
@@ -124,6 +132,8 @@ public:
     }
     // When advance() must be called at the latest.
     std::uint64_t attend_ns(const named_call& c) const noexcept { return c.deadline_ns_; }
+    // Why calls have ended that waited in vain, if that was not asked before.
+    status take_failure() noexcept { return std::exchange(failure_, {}); }
     // For what a call that waited in vain has waited; empty: for the first member.
     const std::string& held_up_by() const noexcept { return held_up_by_; }
 
@@ -142,34 +152,69 @@ private:
         for (std::size_t i = 0; i < calls_.size(); ++i)
             if (calls_[i]->name() == c.name() && !calls_[i]->has_ended())
                 return invalid_argument("named: an operation of this name is in flight on this communicator");
-        if (calls_.size() >= most_calls) // those that have ended leave
-            for (std::size_t i = calls_.size(); i-- != 0;) (void)calls_[i]->has_ended();
-        if (calls_.size() >= most_calls || untold_ >= most_calls) {
+        if (calls_.size() >= most_calls) { // those that have ended leave
+            advance();
+            for (std::size_t i = calls_.size(); i-- != 0;)
+                if (i < calls_.size() && !calls_[i]->waits_) (void)calls_[i]->has_ended();
+        }
+        if (calls_.size() >= most_calls) {
             status s = invalid_argument("named: more than 4096 operations with names are in flight");
             s.code = errc::no_resources;
             return s;
         }
         return {};
     }
-    void tell(std::string_view name) {
-        const std::span<const std::byte> bytes = std::as_bytes(std::span(name.data(), name.size()));
+    template <class F>
+    void for_each_other(const F& f) const {
+        for (std::size_t i = 0; i != used_.by.size(); ++i) {
+            const rank_t r = members_.empty() ? static_cast<rank_t>(i) : members_[i];
+            if (r != session_.rank() && !session_.is_lost(r)) f(r, used_.by[i]);
+        }
+    }
+    void say(rank_t to, std::span<const std::byte> bytes) {
         envelope tag;
         tag.context = context_;
         tag.operation = mark;
-        const rank_t count = members_.empty() ? session_.size() : static_cast<rank_t>(members_.size());
-        bool all = true;
-        for (rank_t i = 0; i != count; ++i) {
-            const rank_t to = members_.empty() ? i : members_[i];
-            if (to == session_.rank() || session_.is_lost(to)) continue;
-            session_.send_control(to, tag, bytes);
-            all = all && session_.has_told(to);
-        }
-        untold_ = all ? 0 : untold_ + 1;
+        session_.send_control(to, tag, bytes);
+    }
+    void tell(std::string_view name) {
+        ++used_.mine;
+        for_each_other([&](rank_t r, std::uint64_t) { say(r, std::as_bytes(std::span(name.data(), name.size()))); });
+    }
+    // Has a member still to use up so many of the names that this one has told?
+    bool is_far_ahead() {
+        if (used_.mine - used_.least < most_calls) return false;
+        used_.least = used_.mine;
+        read([this](rank_t from, std::span<const std::byte> bytes) {
+            const auto at = members_.empty() ? members_.begin() : std::find(members_.begin(), members_.end(), from);
+            const auto i = members_.empty() ? std::size_t{from} : static_cast<std::size_t>(at - members_.begin());
+            if (i < used_.by.size() && bytes.size() == sizeof used_.by[i])
+                std::memcpy(&used_.by[i], bytes.data(), sizeof used_.by[i]);
+        });
+        for_each_other([this](rank_t, std::uint64_t used) { used_.least = std::min(used_.least, used); });
+        return used_.mine - used_.least >= most_calls;
+    }
+    status wait_for_others(std::uint64_t last) {
+        status why;
+        const auto over = [&] {
+            if (!is_far_ahead() || static_cast<bool>(why = session_.poison(context_))) return true;
+            return session_.now_ns() >= last;
+        };
+        if (!session_.wait_until(over, last)) return {.code = errc::forked_child};
+        if (why) return poisoned(why);
+        if (!is_far_ahead()) return {};
+        why = {.code = errc::deadline, .context = context_};
+        why.argument = "named: this rank is 4096 calls ahead of another one";
+        for_each_other([&](rank_t r, std::uint64_t used) {
+            if (used == used_.least && why.peer == no_rank) why.peer = r;
+        });
+        return why;
     }
     void start_due() {
-        leader_is_gone_ = read();
+        hear();
         while (named_call* next = find_due()) {
             due_.pop_front();
+            if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
             stop_waiting(*next);
             next->take_turn(time_left(session_.now_ns(), next->deadline_ns_));
         }
@@ -177,41 +222,65 @@ private:
         if (waiting_ != 0 && due_.empty()) session_.make_way(true);
     }
     void end_some() noexcept {
-        if (const status why = session_.poison(context_)) return end_all(why);
-        if (leader_is_gone_ && due_.empty())
-            return end_all(
-                {.code = errc::peer_aborted, .cause = errc::cancelled, .peer = first(), .context = context_});
+        while (named_call* const left = leader_is_gone_ ? find_not_due() : nullptr) end(*left, leader_is_gone_);
+        if (const status why = session_.poison(context_)) return end_all(of_another(why));
         const std::uint64_t now = session_.now_ns();
         for (std::size_t i = 0; i != calls_.size(); ++i) {
-            if (!calls_[i]->waits_ || calls_[i]->deadline_ns_ > now) continue;
-            session_.break_communicator(context_, why_late(*calls_[i]));
-            return end_all(session_.poison(context_));
+            named_call& late = *calls_[i];
+            if (!late.waits_ || late.deadline_ns_ > now) continue;
+            const status why = why_late(late);
+            session_.break_communicator(context_, why);
+            failure_ = why;
+            end(late, why);
+            return end_all(of_another(why));
         }
     }
-    // Reads what the first member has started. True: it starts nothing more.
-    bool read() {
-        bool is_over = false, is_dead = false;
+    // What has ended one call, as the others report it.
+    static status of_another(const status& why) noexcept {
+        return why.code == errc::cancelled || why.code == errc::deadline ? poisoned(why) : why;
+    }
+    // Gives each message of the order to f(its sender, its bytes), until f has been called `most` times.
+    template <class F>
+    void read(const F& f, std::size_t most = ~std::size_t{0}) {
         session_.with_lock([&] {
             std::vector<control_message>& inbox = session_.inbox();
-            for (std::size_t i = 0; i < inbox.size() && due_.size() <= most_calls;) {
+            for (std::size_t i = 0; i < inbox.size() && most != 0;) {
                 if (inbox[i].tag.context != context_ || inbox[i].tag.operation != mark) {
                     ++i;
                     continue;
                 }
-                const std::vector<std::byte>& bytes = inbox[i].bytes;
-                if (inbox[i].peer == first())
-                    due_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                f(inbox[i].peer, std::span<const std::byte>(inbox[i].bytes));
+                --most;
                 session_.recycle(std::move(inbox[i].bytes));
                 inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
             }
-            is_over = session_.contexts().has_ended(context_, first());
         });
-        is_dead = session_.is_lost(first());
-        if (due_.size() > most_calls)
-            session_.break_communicator(context_, {.code = errc::no_resources, .context = context_});
-        else if (is_dead && waiting_ != 0 && due_.empty() && !session_.poison())
-            session_.give_up({.code = errc::peer_dead, .peer = first()});
-        return is_over;
+    }
+    // Hears what the first member has started, and whether it starts nothing more. That is asked first: then
+    // all that it has started is there.
+    void hear() {
+        const bool is_dead = session_.is_lost(first());
+        const bool is_over = session_.with_lock([&] { return session_.contexts().has_ended(context_, first()); });
+        read(
+            [this](rank_t from, std::span<const std::byte> bytes) {
+                if (from == first()) due_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+            },
+            most_calls - std::min(most_calls, due_.size()));
+        leader_is_gone_ = {};
+        if (due_.size() >= most_calls) return; // there may be more
+        if (is_dead)
+            leader_is_gone_ = {.code = errc::peer_dead, .peer = first()};
+        else if (is_over)
+            leader_is_gone_ = {
+                .code = errc::peer_aborted, .cause = errc::cancelled, .peer = first(), .context = context_};
+        if (is_dead && find_not_due() != nullptr && !session_.poison()) session_.give_up(leader_is_gone_);
+    }
+    // A call that waits until the first member starts it.
+    named_call* find_not_due() noexcept {
+        const auto at = std::find_if(calls_.begin(), calls_.end(), [&](const named_call* c) {
+            return c->waits_ && std::find(due_.begin(), due_.end(), c->name()) == due_.end();
+        });
+        return at == calls_.end() ? nullptr : *at;
     }
     named_call* find_due() noexcept {
         if (due_.empty() || waiting_ == 0) return nullptr;
@@ -250,9 +319,14 @@ private:
     std::vector<named_call*> calls_; // that have not ended
     std::size_t waiting_ = 0;        // of them, for their turn
     std::deque<std::string> due_;    // what the first member has started, and this rank has not
-    std::size_t untold_ = 0;         // names in a row that have not left this process
-    bool leader_is_gone_ = false;    // it has ended its calls
+    // Names that this rank has told, or used up; and on the first member, how many each other one has used up.
+    struct {
+        std::uint64_t mine = 0, least = 0;
+        std::vector<std::uint64_t> by;
+    } used_;
+    status leader_is_gone_{}; // why it starts nothing more
     std::string held_up_by_;
+    status failure_{};
 };
 
 } // namespace bough::detail

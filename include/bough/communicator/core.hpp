@@ -7,6 +7,7 @@
 #include <bough/communicator/call_order.hpp>
 #include <bough/communicator/options.hpp>
 #include <bough/communicator/plan_cache.hpp>
+#include <bough/communicator/remembered_choices.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
 #include <bough/communicator/spare_bytes.hpp>
@@ -40,19 +41,6 @@
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
-
-// The key under which a front door remembers which plan it took the last time. The choice depends
-// only on the key and on options().costs, so it may be kept.
-struct choice_key {
-    std::uint8_t kind = 0;
-    std::uint8_t size_class = 0; // size_class_of() of the bytes; bit 7 is set if the vector stays whole
-    rank_t root = 0;
-    rank_t ranks = 0; // how many take part, where it need not be all; otherwise 0
-    requirements needed{};
-    bool exact = false;        // the op is exact
-    std::uint64_t members = 0; // a hash of the ranks that take part, where it matters which; otherwise 0
-    friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
-};
 
 // The memory of one started operation (bough/communicator/operation_state.hpp), kept for the next.
 struct spare_frame {
@@ -156,7 +144,7 @@ public:
     // Polls once. Looks at deadlines now and then, more often if there is nothing else to do.
     bool progress() {
         const bool moved = session_->progress();
-        if (order_ != nullptr) order_->advance();
+        attend_order();
         if ((counts_.turns += moved ? 1 : 16) >= 1024) {
             counts_.turns = 0;
             session_->check_deadlines();
@@ -171,24 +159,34 @@ public:
     status use_names() {
         if (is_stale()) return stale();
         if (order_ != nullptr) return {};
-        if (counts_.operations != 0)
-            return invalid_argument("named: this communicator has made calls without names: call on a duplicate of it");
+        if (counts_.operations != 0) return no_names();
         order_ = std::make_unique<call_order<T>>(*session_, members_, context_);
         return {};
     }
+    // A call with a name breaks a rule. Which of the calls it is, the others cannot know.
+    status refuse_named(const status& why) {
+        if (order_ == nullptr && counts_.operations != 0) return refuse(no_names());
+        if (session_->forked()) return {.code = errc::forked_child};
+        if (is_stale()) return stale();
+        session_->break_communicator(context_, why);
+        return why;
+    }
+    // Starts the calls with names whose turn has come, and ends those that wait in vain.
+    void attend_order() {
+        if (order_ == nullptr) return;
+        order_->advance();
+        if (const status why = order_->take_failure()) [[unlikely]]
+            report_failure(why);
+    }
 
-    // The plan that was chosen under this key, or else the result of `choose`: a shared pointer to
-    // a plan, null if there is none.
+    // remembered_choices::remember.
     template <class P, class F>
     const P* remember_plan(const choice_key& key, F&& choose) {
-        if (latest_choice_ < choices_.size() && choices_[latest_choice_].key == key) [[likely]]
-            return static_cast<const P*>(choices_[latest_choice_].plan.get());
-        if (made_choice* known = find_choice(key)) return static_cast<const P*>(known->plan.get());
-        return static_cast<const P*>(keep_choice(key, std::shared_ptr<const P>(choose())));
+        return choices_.template remember<P>(key, options.cached_choices, std::forward<F>(choose));
     }
     void forget_choices() noexcept {
         repeated.forget();
-        choices_.clear();
+        choices_.forget();
     }
     // Without costs of the program's own: those that the levels or the transport state.
     void use_stated_costs() {
@@ -268,6 +266,9 @@ private:
         return core.reporter.in_hook = false, stays_awake;
     }
 
+    static status no_names() noexcept {
+        return invalid_argument("named: this communicator has made calls without names: call on a duplicate of it");
+    }
     bool wants_hook() const noexcept { return options.while_waiting || options.report.on_signal != 0; }
     // Has the signal come since the last report?
     void report_if_asked() {
@@ -275,14 +276,6 @@ private:
         const report_sink& to = options.report.signalled ? options.report.signalled : options.report.on_failure;
         if (to) ignore_exceptions([&] { to.function(to, make_report()); });
     }
-
-    struct made_choice {
-        choice_key key;
-        std::shared_ptr<const void> plan;
-        std::uint64_t used = 0; // when it was looked up last; the latest one may have been since
-    };
-    made_choice* find_choice(const choice_key& key) noexcept;
-    const void* keep_choice(const choice_key& key, std::shared_ptr<const void> plan);
 
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
                         const envelope& tag, std::uint64_t timeout_ns, bool& has_started) {
@@ -351,9 +344,7 @@ private:
     bool has_stated_costs_ = false;     // options.costs are not the program's own
     std::unique_ptr<late_places> late_; // made when the first call needs them
     std::unique_ptr<call_order<T>> order_;
-    std::vector<made_choice> choices_;
-    std::size_t latest_choice_ = 0; // the one that was asked for last
-    std::uint64_t look_ups_ = 0;
+    bough::detail::remembered_choices choices_;
     struct {
         std::uint32_t operations = 0, turns = 0, callers = 0;
     } counts_;
@@ -401,10 +392,8 @@ template <Transport T>
 status communicator_core<T>::refuse(const status& why) {
     if (session_->forked()) return {.code = errc::forked_child};
     if (is_stale()) return stale();
-    if (order_ != nullptr)
-        session_->break_communicator(context_, why); // which of the calls it is, the others cannot know
-    else
-        session_->refuse(next_tag(), why.code, members_);
+    if (order_ != nullptr) return refuse_named(why);
+    session_->refuse(next_tag(), why.code, members_);
     return why;
 }
 
@@ -415,33 +404,6 @@ status communicator_core<T>::give_up(session_operation& op, const envelope& tag)
                status{.code = errc::no_resources, .operation = tag.operation};
     session_->abandon(op);
     return op.result();
-}
-
-// The choice under this key is the latest one now. Null: there is none.
-template <Transport T>
-typename communicator_core<T>::made_choice* communicator_core<T>::find_choice(const choice_key& key) noexcept {
-    if (latest_choice_ < choices_.size()) choices_[latest_choice_].used = ++look_ups_;
-    for (std::size_t i = 0; i != choices_.size(); ++i) {
-        if (!(choices_[i].key == key)) continue;
-        choices_[i].used = ++look_ups_;
-        return &choices_[latest_choice_ = i];
-    }
-    return nullptr;
-}
-
-// Takes the place of the one that was not used for longest if there is no other.
-template <Transport T>
-const void* communicator_core<T>::keep_choice(const choice_key& key, std::shared_ptr<const void> plan) {
-    if (choices_.size() < options.cached_choices) {
-        latest_choice_ = choices_.size();
-        choices_.push_back({key, std::move(plan), ++look_ups_});
-        return choices_.back().plan.get();
-    }
-    latest_choice_ = 0;
-    for (std::size_t i = 1; i != choices_.size(); ++i)
-        if (choices_[i].used < choices_[latest_choice_].used) latest_choice_ = i;
-    choices_[latest_choice_] = {key, std::move(plan), ++look_ups_};
-    return choices_[latest_choice_].plan.get();
 }
 
 } // namespace detail

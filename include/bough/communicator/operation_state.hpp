@@ -53,6 +53,7 @@ public:
     arena& kept() noexcept { return kept_; }
     // Its calls have this name.
     void set_name(std::string_view name) {
+        name_ = {"", 0}; // it is a call with a name, also if there is no memory for that
         auto* copy = static_cast<char*>(kept_.allocate(name.size() + 1, 1));
         if (!name.empty()) std::memcpy(copy, name.data(), name.size());
         name_ = {copy, name.size()};
@@ -120,11 +121,7 @@ public:
         return why;
     }
     // The call breaks a rule.
-    status refuse(const status& why) {
-        if (is_named())
-            if (const status bad = core_->use_names()) return core_->refuse(bad);
-        return core_->refuse(why);
-    }
+    status refuse(const status& why) { return is_named() ? core_->refuse_named(why) : core_->refuse(why); }
     // The bound call breaks a rule: each start will end with this error.
     void refuse_always(const status& why) noexcept {
         bound_error_ = why;
@@ -140,7 +137,7 @@ public:
     }
     bool done() override {
         if (waits()) [[unlikely]]
-            core_->order()->advance();
+            core_->attend_order();
         if (!ended_ && has_run()) finish();
         return ended_;
     }
@@ -159,7 +156,7 @@ public:
         std::uint32_t turn = 0;
         session_().wait_until(
             [&] {
-                if (is_named()) core_->order()->advance();
+                if (is_named()) core_->attend_order();
                 return ended_ || has_run() || ((++turn & 15u) == 0 && session_().now_ns() >= last);
             },
             last, core_->hook(), op_.waits_for_late());
@@ -306,7 +303,7 @@ private:
         status bad{.code = errc::no_resources};
         try_to([&] { bad = core_->use_names(); });
         if (bad) {
-            bad = core_->refuse(bad);
+            bad = core_->refuse_named(bad);
         } else {
             ended_ = false;
             bad = {.code = errc::no_resources};
@@ -324,7 +321,7 @@ private:
     BOUGH_COLD void wait_in_order() {
         std::uint64_t attend_ns = 0;
         const auto over = [&] {
-            core_->order()->advance();
+            core_->attend_order();
             if (ended_ || has_run()) return true;
             return attend_ns = waits() ? core_->order()->attend_ns(*this) : session_().attend_ns(op_), false;
         };

@@ -62,19 +62,14 @@ public:
         const rank_t leader = with.known_as[with.leader];
         detail::unique_fd fd;
         if (!jobs::reach(address, port, fd, with.last_ns)) {
-            // Has it died? Others hear of that a little later.
-            constexpr std::uint64_t patience_for_news_ns = 1'000'000'000;
-            result = wait(-1, deadline_after(detail::steady_now_ns(), patience_for_news_ns), [] { return false; });
-            if (result) return std::nullopt;
-            result = invalid_argument("place: this rank does not reach the host at which another one listens");
-            result.peer = leader;
+            result = not_reached(leader, wait);
             return std::nullopt;
         }
         // The leader tells whose fault it was, unless it is its own.
         const std::uint64_t last = deadline_after(with.last_ns, patience_ns);
         std::optional<meeting_wire_up> made = enter(std::move(fd), key, claim, with.growth, last, last, wait, result);
         if (made) made->server_ = std::move(server);
-        if (!made && result.code == errc::would_block) result = {.code = errc::peer_dead, .peer = leader};
+        if (!made && result.code == errc::would_block) result = not_reached(leader, wait);
         return made;
     }
     // A process that is no member tries once to join a meeting. Errors: invalid_argument: another
@@ -128,6 +123,16 @@ private:
         : wire_(std::move(wire)), key_(key), epoch_(epoch), last_ns_(last_ns), said_(most_wire_up_bytes + proof_bytes),
           heard_(said_.size() * wire_.size()) {}
 
+    // The leader has died, of which others hear a little later; or what this rank reaches is not the leader.
+    template <class Wait>
+    static status not_reached(rank_t leader, const Wait& wait) {
+        constexpr std::uint64_t patience_for_news_ns = 1'000'000'000;
+        const std::uint64_t last = deadline_after(detail::steady_now_ns(), patience_for_news_ns);
+        if (const status news = wait(-1, last, [] { return false; })) return news;
+        status s = invalid_argument("place: this rank does not reach the host at which another one listens");
+        s.peer = leader;
+        return s;
+    }
     // would_block: the other end says nothing sensible, or has gone.
     template <class Wait>
     static std::optional<meeting_wire_up>

@@ -8,6 +8,7 @@
 #include <bough/core/status.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,6 +34,13 @@ inline void number_grown(std::span<const rank_t> kept, rank_t size, std::vector<
         if (taken[r] == 0) vacant.push_back(r);
 }
 
+// The number that a rank of the new group had in the old one; no_rank: it is a joiner.
+inline rank_t number_before(rank_t now, std::span<const rank_t> members, std::span<const rank_t> known_as) noexcept {
+    for (std::size_t i = 0; i != members.size(); ++i)
+        if (members[i] == now) return known_as[i];
+    return no_rank;
+}
+
 // What every member tells the others before they meet.
 struct growth_card {
     std::uint64_t code = 0;                // an errc: this rank cannot take part
@@ -47,14 +55,16 @@ static_assert(static_cast<unsigned>(last_errc) < 64);
 constexpr std::uint64_t growth_word(const status& how) noexcept {
     return how ? ~(std::uint64_t{1} << static_cast<unsigned>(how.code)) : ~std::uint64_t{0};
 }
-// The error of a member that is not the echo of another's.
+constexpr bool is_in(std::uint64_t word, errc code) noexcept { return (word >> static_cast<unsigned>(code) & 1) == 0; }
+// The error of a member that is not the echo of another's; if there is none, cancelled. Who waits for one
+// that has an error may end by its deadline.
 constexpr errc cause_in(std::uint64_t word) noexcept {
     for (unsigned code = 1; code <= static_cast<unsigned>(last_errc); ++code) {
         const auto its = static_cast<errc>(code);
         const bool is_echo = its == errc::peer_aborted || its == errc::group_poisoned || its == errc::peer_dead;
-        if (!is_echo && (word >> code & 1) == 0) return its;
+        if (!is_echo && its != errc::deadline && is_in(word, its)) return its;
     }
-    return errc::cancelled;
+    return is_in(word, errc::deadline) ? errc::deadline : errc::cancelled;
 }
 
 } // namespace bough::detail
