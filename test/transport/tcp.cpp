@@ -179,7 +179,7 @@ std::size_t arrivals(std::vector<tcp>& ends, rank_t at, std::vector<event>& kept
 
 } // namespace
 
-TEST_CASE("tcp: children that flood a busy root stay under the cap, and go on when it has time") {
+TEST_CASE("tcp: children that flood a busy root stay under the caps, and go on when it has time") {
     tcp_options options;
     options.unexpected_bytes_per_peer = 256 << 10;
     options.unexpected_bytes = 512 << 10;
@@ -196,7 +196,9 @@ TEST_CASE("tcp: children that flood a busy root stay under the cap, and go on wh
         CHECK(sent[r] <= options.unexpected_bytes_per_peer / bytes.size()); // whatever the kernel's buffers hold
         CHECK(sent[r] >= options.unexpected_bytes_per_peer / bytes.size() / 2);
     }
-    CHECK(ends[0].unexpected_bytes() <= options.unexpected_bytes);
+    // Two of three have their chunks. What the third sends comes all the same, one message at a time.
+    CHECK(ends[0].unexpected_bytes() >= options.unexpected_bytes);
+    CHECK(ends[0].unexpected_bytes() <= options.unexpected_bytes + options.unexpected_bytes_per_peer);
     std::size_t came = 0;
     for (int turn = 0; turn != 50; ++turn) {
         arrivals(ends, 0, kept);

@@ -26,10 +26,7 @@ struct announced {
         a.at = tcp_arrival::place::stream;
         a.bytes = payload;
         handle = memory->add(std::move(a));
-        frame f;
-        f.kind = frame_kind::long_message;
-        f.bytes = payload;
-        message.begin(handle, f, tail_bytes);
+        message.begin(handle, payload);
     }
     void comes(std::size_t bytes) { stream.add(std::string(bytes, 'm')); }
     void tail_comes(std::byte verdict = whole_message) {

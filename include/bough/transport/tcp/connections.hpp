@@ -121,7 +121,7 @@ public:
         if (a == nullptr || a->bytes != into.size() || a->at == tcp_arrival::place::void_) return posted::failed;
         if (a->at == tcp_arrival::place::stream) {
             link_type& link = links_[a->peer];
-            return link.in.take(link.stream, handle, into, id);
+            return link.in.take(link.stream, into, id);
         }
         if (!into.empty()) std::memcpy(into.data(), a->data, into.size());
         use_up(handle, a->peer);
@@ -132,7 +132,7 @@ public:
         tcp_arrival* a = memory_.find(handle);
         if (a == nullptr) return;
         if (a->at == tcp_arrival::place::stream)
-            links_[a->peer].in.release(handle);
+            links_[a->peer].in.release();
         else
             use_up(handle, a->peer);
     }

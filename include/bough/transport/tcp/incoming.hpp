@@ -4,11 +4,15 @@
 //   tcp_input          bytes that have been read (input.hpp): short messages lie in a chunk, and are
 //                      announced with their payload there
 //   tcp_long_message   the message whose payload is still on the socket (long_message.hpp): it is
-//                      announced by its header, and read straight to where it shall go. There may be
-//                      a second one: a short message for which there is no memory, in a gap of the first
+//                      announced by its header, and read straight to where it shall go
+//   tcp_lone_message   a short message for which no chunk has room (lone_message.hpp), perhaps in a
+//                      gap of the long one
 //   tcp_window         how many short messages the peer may have on the way, or lying here
 //                      (window.hpp). One beyond that is a protocol error, which is seen before
 //                      anything of the message is kept
+//
+// A short message never stays on the socket. Behind it may lie the rest of a long message, or a later
+// one, for which this rank waits while it uses up no short one: that would have no end.
 #ifndef BOUGH_TRANSPORT_TCP_INCOMING_HPP
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
@@ -16,6 +20,7 @@
 #include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/input.hpp>
+#include <bough/transport/tcp/lone_message.hpp>
 #include <bough/transport/tcp/long_message.hpp>
 #include <bough/transport/tcp/memory.hpp>
 #include <bough/transport/tcp/window.hpp>
@@ -34,7 +39,7 @@ public:
     // was told about that. Pre: window <= most.
     tcp_incoming(tcp_memory& memory, rank_t peer, std::uint64_t most, std::uint64_t window)
         : memory_(memory), peer_(peer), budget_{.most = most}, input_(memory, budget_),
-          message_(memory, budget_, input_), overtaking_(memory, budget_, input_), window_(window) {}
+          message_(memory, budget_, input_), lone_(memory, budget_, input_), window_(window) {}
     tcp_incoming(const tcp_incoming&) = delete;
     tcp_incoming& operator=(const tcp_incoming&) = delete;
 
@@ -43,9 +48,9 @@ public:
     // Why: ok, or protocol_error.
     errc fault() const noexcept { return fault_; }
     // A long message waits to be taken: reading the socket would not help.
-    bool blocked() const noexcept { return on_stream().is_announced(); }
+    bool blocked() const noexcept { return message_.is_announced(); }
     // The same, and poll() must still be called a few times, which may end the wait.
-    bool is_impatient() const noexcept { return on_stream().is_impatient(); }
+    bool is_impatient() const noexcept { return message_.is_impatient(); }
     // The last poll(), or take(), has read enough for one turn, and not all that there is.
     bool has_more() const noexcept { return input_.has_read_enough() && !drained_; }
     // Credit that the peer has sent since the last call.
@@ -69,27 +74,23 @@ public:
     }
 
     // Is this the arrival whose payload is still to be read?
-    bool is_stream(std::uint64_t handle) const noexcept {
-        return message_.is_on_stream(handle) || overtaking_.is_on_stream(handle);
-    }
+    bool is_stream(std::uint64_t handle) const noexcept { return message_.is_on_stream(handle); }
     // Pre: is_stream(handle); `into` has the right length.
     template <class Stream>
-    posted take(Stream& stream, std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        tcp_long_message& m = message_.is_on_stream(handle) ? message_ : overtaking_;
-        if (!m.take(stream, into, id)) return posted::pending;
-        has_left(m);
-        return is_whole(m) ? posted::complete : posted::failed;
+    posted take(Stream& stream, std::span<std::byte> into, std::uint64_t id) {
+        if (!message_.take(stream, into, id)) return posted::pending;
+        return is_whole() ? posted::complete : posted::failed;
     }
-    // Pre: is_stream(handle).
-    void release(std::uint64_t handle) noexcept { (message_.is_on_stream(handle) ? message_ : overtaking_).release(); }
+    // Pre: is_stream(its handle).
+    void release() noexcept { message_.release(); }
     // True: it was the id of a take under way, and `into` is not touched any more.
-    bool cancel(std::uint64_t id) noexcept { return message_.cancel(id) || overtaking_.cancel(id); }
+    bool cancel(std::uint64_t id) noexcept { return message_.cancel(id); }
 
     // Called when the connection is gone: nothing more will come. Arrivals in memory stay.
     void drop(due_events& ends) {
         drained_ = true;
-        if (!overtaking_.empty()) finish(overtaking_, ends);
-        if (!message_.empty()) finish(message_, ends);
+        if (event none; !lone_.empty()) (void)lone_.finish(none);
+        if (!message_.empty()) finish(ends);
         input_.drop();
     }
 
@@ -99,11 +100,19 @@ private:
     // Goes on with the long message, or with the next frame. False: that is all for now.
     template <class Stream>
     bool step(Stream& stream, std::span<event> events, std::size_t& found, due_events& ends, tcp_reading& now) {
-        if (tcp_long_message& m = on_stream(); !m.empty() && m.gap_left() == 0) {
-            if (m.is_announced() && !m.give_up_waiting(stream)) return false;
-            if (!m.empty() && !m.read_on(stream, now)) return m.gap_left() != 0;
-            if (!m.empty()) finish(m, ends);
+        if (!message_.empty() && message_.gap_left() == 0) {
+            if (message_.is_announced() && !message_.give_up_waiting(stream)) return false;
+            if (!message_.empty() && !message_.read_on(stream, now)) return message_.gap_left() != 0;
+            if (!message_.empty()) finish(ends);
             return true;
+        }
+        if (found == events.size()) return false;
+        if (!lone_.empty()) {
+            const std::uint64_t bytes = lone_.bytes();
+            if (!lone_.read_on(stream, now)) return false;
+            if (!lone_.finish(events[found])) return true;
+            if (!message_.empty()) message_.overtaken_by(bytes);
+            return ++found, true;
         }
         if (found == events.size()) return false;
         switch (next_frame(events[found])) {
@@ -129,20 +138,14 @@ private:
         if (header == nullptr) return parsed::more;
         frame f;
         if (decode_frame(*header, sequence_, f) != frame_fault::none) return broken();
-        const std::size_t tail = frame_tail_bytes(f.kind, frame_payload_bytes(f));
-        const std::uint64_t all = frame_bytes(f, tail);
         const bool is_short = f.kind == frame_kind::message;
-        const bool overtakes = !message_.empty(); // and so it is in a gap
+        const std::uint64_t all = is_short ? short_frame_bytes(f.bytes) : frame_header_bytes; // until the next frame
+        const bool overtakes = !message_.empty();                                             // and so it is in a gap
         if (overtakes && (f.kind == frame_kind::long_message || all > message_.gap_left())) return broken();
         if (is_short && input_.chunk() != nullptr && input_.size() < all && input_.make_room(all)) return parsed::more;
-        if (is_short && !window_.add(short_frame_bytes(f.bytes))) return broken();
-        ++sequence_;
-        after_long_ = f.kind == frame_kind::long_message;
-        input_.skip_header();
+        if (is_short && !window_.has_room(all)) return broken();
         if (f.kind == frame_kind::credit && f.bytes > most_frame_bytes - credit_) return broken();
-        if (f.kind == frame_kind::credit) credit_ += f.bytes;
-        if (overtakes) message_.overtaken_by(frame_header_bytes);
-        if (f.kind == frame_kind::nothing || f.kind == frame_kind::credit) return parsed::nothing;
+        const bool is_lone = is_short && f.bytes != 0 && (input_.chunk() == nullptr || input_.size() < all);
         e = {};
         e.peer = peer_;
         e.bytes = f.bytes;
@@ -151,54 +154,54 @@ private:
         a.peer = peer_;
         a.bytes = f.bytes;
         if (is_short) a.credit = window_.counter();
-        if (is_short && (f.bytes == 0 || (input_.chunk() != nullptr && input_.size() >= f.bytes + tail))) {
-            a.at = tcp_arrival::place::chunk;
-            if (overtakes) message_.overtaken_by(all - frame_header_bytes);
-            if (f.bytes != 0) {
-                a.data = input_.front();
-                a.chunk = input_.chunk();
-                input_.skip(static_cast<std::size_t>(f.bytes) + tail);
-            }
-            e.data = a.data;
+        if (is_lone) lone_.begin(e, std::move(a));
+        input_.skip_header();
+        if (is_short) window_.add(all);
+        ++sequence_;
+        after_long_ = f.kind == frame_kind::long_message;
+        if (overtakes) message_.overtaken_by(is_lone ? frame_header_bytes : all);
+        switch (f.kind) {
+        case frame_kind::credit: credit_ += f.bytes; return parsed::nothing;
+        case frame_kind::nothing: return parsed::nothing;
+        case frame_kind::long_message:
+            a.at = tcp_arrival::place::stream;
             e.id = memory_.add(std::move(a));
+            message_.begin(e.id, f.bytes);
             return parsed::arrival;
+        case frame_kind::message: break;
         }
-        a.at = tcp_arrival::place::stream;
+        if (is_lone) return parsed::nothing;
+        a.at = tcp_arrival::place::chunk;
+        if (f.bytes != 0) {
+            a.data = input_.front();
+            a.chunk = input_.chunk();
+            input_.skip(static_cast<std::size_t>(all) - frame_header_bytes);
+        }
+        e.data = a.data;
         e.id = memory_.add(std::move(a));
-        (overtakes ? overtaking_ : message_).begin(e.id, f, tail);
         return parsed::arrival;
     }
-    static std::uint64_t frame_bytes(const frame& f, std::size_t tail) noexcept {
-        return frame_header_bytes + frame_payload_bytes(f) + tail;
-    }
-    // What comes next of those that are on the socket; empty: none is.
-    tcp_long_message& on_stream() noexcept { return overtaking_.empty() ? message_ : overtaking_; }
-    const tcp_long_message& on_stream() const noexcept { return overtaking_.empty() ? message_ : overtaking_; }
     parsed broken() noexcept {
         fault_ = errc::protocol_error;
         input_.end();
         return parsed::more;
     }
-    bool is_whole(const tcp_long_message& m) noexcept {
-        const errc code = m.outcome();
+    bool is_whole() noexcept {
+        const errc code = message_.outcome();
         if (code == errc::protocol_error) broken();
         return code == errc::ok;
     }
-    void finish(tcp_long_message& m, due_events& ends) {
-        has_left(m);
-        (void)is_whole(m);
-        m.finish(peer_, ends);
-    }
-    // Nothing more of it is on the socket. The other one goes on behind what was in its gap.
-    void has_left(const tcp_long_message& m) noexcept {
-        if (&m == &overtaking_) message_.overtaken_by(std::min(m.bytes_on_stream(), message_.gap_left()));
+    void finish(due_events& ends) {
+        (void)is_whole();
+        message_.finish(peer_, ends);
     }
 
     tcp_memory& memory_;
     rank_t peer_;
     tcp_budget budget_;
     tcp_input input_;
-    tcp_long_message message_, overtaking_;
+    tcp_long_message message_;
+    tcp_lone_message lone_;
     tcp_window window_;
     std::uint64_t credit_ = 0; // that the peer has given
     std::uint32_t sequence_ = 0;

@@ -27,13 +27,12 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The bytes behind a payload: padding, and of a long message its sender's verdict.
+// The bytes behind a payload: padding, and its sender's verdict.
 class tcp_tail {
 public:
-    void begin(std::size_t bytes, bool has_verdict) noexcept {
+    void begin(std::size_t bytes) noexcept {
         bytes_ = bytes;
         done_ = 0;
-        has_verdict_ = has_verdict;
     }
     std::span<std::byte> rest() noexcept { return std::span(all_).subspan(done_, bytes_ - done_); }
     void add(std::size_t bytes) noexcept { done_ += bytes; }
@@ -41,14 +40,13 @@ public:
     std::size_t size() const noexcept { return bytes_; }
     // Whether the message counts. Pre: the tail is whole.
     errc verdict() const noexcept {
-        if (!has_verdict_ || all_[bytes_ - 1] == whole_message) return errc::ok;
+        if (all_[bytes_ - 1] == whole_message) return errc::ok;
         return all_[bytes_ - 1] == void_message ? errc::peer_aborted : errc::protocol_error;
     }
 
 private:
     std::array<std::byte, most_tail_bytes> all_{};
     std::size_t bytes_ = 0, done_ = 0;
-    bool has_verdict_ = false;
 };
 
 // The gap that comes next in a payload, or the one whose frames are being read.
@@ -102,22 +100,20 @@ public:
         return (is_announced() || phase_ == phase::spilling) && handle == handle_;
     }
 
-    // What of it is on the socket, all in all, but for gaps.
-    std::uint64_t bytes_on_stream() const noexcept { return bytes_ + tail_.size(); }
     // So many bytes of frames come before the rest of it; it goes on when they have been read.
     std::uint64_t gap_left() const noexcept { return gap_.left(); }
     // A frame of so many bytes is one of them. Pre: bytes <= gap_left().
     void overtaken_by(std::uint64_t bytes) noexcept { gap_.overtaken_by(bytes); }
 
-    // A message with this handle in the memory begins. Pre: empty().
-    void begin(std::uint64_t handle, const frame& f, std::size_t tail_bytes) noexcept {
+    // A message of so many bytes, with this handle in the memory, begins. Pre: empty().
+    void begin(std::uint64_t handle, std::uint64_t bytes) noexcept {
         phase_ = phase::announced;
         handle_ = handle;
-        bytes_ = f.bytes;
+        bytes_ = bytes;
         done_ = 0;
         turns_ = 0;
         gap_.begin();
-        tail_.begin(tail_bytes, f.kind == frame_kind::long_message);
+        tail_.begin(frame_tail_bytes(frame_kind::long_message, bytes));
     }
     // Counts the polls in which nobody took the message. True: it need not wait any more, because
     // it may be read into memory of its own, or is known to be lost. Pre: is_announced().

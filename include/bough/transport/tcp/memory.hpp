@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // tcp_memory: what has come over tcp and is not used up yet. It lies in chunks, which short
-// messages are read into, and is listed in a table of arrivals. Chunks are bounded per peer and per
-// group: a link that may have no more stops reading, and TCP stops its sender. Arrivals are bounded
-// by the window of each peer, because even a message of no bytes uses the window for its header
-// (incoming.hpp).
+// messages are read into, or in memory of its own, and is listed in a table of arrivals.
+//
+// Chunks and long messages are bounded per peer and per group: a link that may have no more reads no
+// long message before it is taken, and TCP stops its sender. Short messages for which there is no
+// chunk count, but nothing stops them: the window of each peer bounds them. So it does the arrivals,
+// because even a message of no bytes uses the window for its header (incoming.hpp).
 #ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP
 
@@ -85,6 +87,17 @@ public:
         a.own.reset(new std::byte[static_cast<std::size_t>(a.bytes)]);
         a.owner = &owner;
         take(owner, a.bytes);
+    }
+    // Adds a short message with memory of its own, padding included, whether or not the caps allow it.
+    std::uint64_t add_own(tcp_arrival made, tcp_budget& owner) {
+        const std::uint64_t bytes = made.bytes;
+        made.own.reset(new std::byte[static_cast<std::size_t>(short_frame_bytes(bytes)) - frame_header_bytes]);
+        made.at = tcp_arrival::place::own;
+        made.data = made.own.get();
+        const std::uint64_t handle = add(std::move(made));
+        arrivals_[handle].owner = &owner; // now that no allocation can fail any more
+        take(owner, bytes);
+        return handle;
     }
 
     std::uint64_t add(tcp_arrival made) {

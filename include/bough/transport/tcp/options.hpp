@@ -33,9 +33,10 @@ struct tcp_options {
     std::uint64_t timeout_ns = 30'000'000'000; // for joining
     // Groups up to this size connect all pairs when they are joined.
     rank_t eager_mesh = 128;
-    // How many bytes a peer may have sent that this rank has not used up yet; 256 KiB at least.
+    // How many bytes a peer may have sent that this rank has not used up yet; 256 KiB at least. Up to
+    // here they lie in chunks. Short messages beyond it take as much again at the most (memory.hpp).
     std::uint64_t unexpected_bytes_per_peer = std::uint64_t{1} << 20;
-    std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // the same, of all peers together
+    std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // such chunks, of all peers together
     // Accepted sockets that may wait to prove who they are.
     std::uint32_t strangers = 64;
     // How long a socket may take to prove who it is. A rank that is called by its near name

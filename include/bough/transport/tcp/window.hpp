@@ -17,8 +17,10 @@ class tcp_window {
 public:
     explicit tcp_window(std::uint64_t bytes) noexcept : bytes_(bytes) {}
 
-    // A short frame has come. False: the peer did not have so much room.
-    bool add(std::uint64_t frame_bytes) noexcept { return (owed_ += frame_bytes) <= bytes_; }
+    // The peer may send a short frame of so many bytes.
+    bool has_room(std::uint64_t frame_bytes) const noexcept { return frame_bytes <= bytes_ - owed_; }
+    // It has come. Pre: has_room().
+    void add(std::uint64_t frame_bytes) noexcept { owed_ += frame_bytes; }
     // Where the bytes of frames are counted that are used up.
     std::uint64_t* counter() noexcept { return &used_up_; }
     // Bytes that are used up, and of which the peer has not been told.
