@@ -93,6 +93,24 @@ TEST_CASE("tcp_input: room for a frame that does not end in the chunk in which i
     --r.input.chunk()->live;
 }
 
+TEST_CASE("tcp_input: a header at the end of a chunk that must be given up is read on alone") {
+    reader r(1);
+    r.stream.add(std::string(tcp_chunk::capacity - 16, 'x') + std::string(frame_header_bytes, 'h') + "payload");
+    r.read();
+    r.input.skip(tcp_chunk::capacity - 16);
+    tcp_chunk* const held = r.input.chunk();
+    ++held->live; // so it stays, and a second one is over the cap
+    REQUIRE(r.first_of_header() == "none");
+    r.read();
+    CHECK((r.input.chunk() == nullptr && r.input.size() == 0));
+    CHECK((r.first_of_header() == "h" && r.stream.coming() == 7));
+    r.input.skip_header();
+    CHECK((r.input.size() == 0 && r.first_of_header() == "none"));
+    --held->live;
+    r.memory->close_chunk(held);
+    CHECK(r.budget.used == 0);
+}
+
 TEST_CASE("tcp_input: the end") {
     reader r(1);
     r.stream.closed = true;

@@ -76,8 +76,7 @@ public:
         if (chunk_ != nullptr && tcp_chunk::capacity - begin_ < header_.size() && !move_to_front(header_.size())) {
             header_got_ = size();
             std::memcpy(header_.data(), front(), header_got_);
-            memory_.close_chunk(chunk_);
-            chunk_ = nullptr;
+            give_up_chunk();
         }
         std::span<std::byte> into = chunk_ != nullptr ? std::span<std::byte>(chunk_->bytes).subspan(end_)
                                                       : std::span<std::byte>(header_).subspan(header_got_);
@@ -104,9 +103,8 @@ public:
     // Forgets what is here. Arrivals in memory stay.
     void drop() noexcept {
         ended_ = true;
-        if (chunk_ != nullptr) memory_.close_chunk(chunk_);
-        chunk_ = nullptr;
-        begin_ = end_ = header_got_ = 0;
+        if (chunk_ != nullptr) give_up_chunk();
+        header_got_ = 0;
     }
 
 private:
@@ -118,6 +116,12 @@ private:
         begin_ = 0;
         end_ = header_got_;
         header_got_ = 0;
+    }
+    // Arrivals in it stay. Nothing lies in a chunk any more: size() is 0.
+    void give_up_chunk() noexcept {
+        memory_.close_chunk(chunk_);
+        chunk_ = nullptr;
+        begin_ = end_ = 0;
     }
     // Makes room in a chunk for a frame of so many bytes. False: there is none.
     bool move_to_front(std::size_t all) {
