@@ -3,6 +3,7 @@
 //   BOUGH_TEST_ALL=1   2,000 random conversations instead of 100
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include "transport/tcp_pipe.hpp"
 #include <bough/core/random.hpp>
 #include <bough/transport/tcp/departing_message.hpp>
 #include <bough/transport/tcp/incoming.hpp>
@@ -22,53 +23,6 @@ using namespace bough;
 using namespace bough::detail;
 
 namespace {
-
-// What one end writes, the other one reads, as many bytes as there is room for.
-struct pipe {
-    std::vector<std::byte> bytes{}; // those from `from` on have not been read
-    std::size_t from = 0, room = ~std::size_t{0};
-    int writes = 0;
-
-    io_result write(const io_vectors<const std::byte>& out, std::size_t& n) {
-        n = 0;
-        ++writes;
-        for (const auto& piece : out) {
-            const std::size_t some = std::min(piece.size(), room);
-            const auto* data = static_cast<const std::byte*>(piece.data());
-            bytes.insert(bytes.end(), data, data + some);
-            n += some;
-            room -= some;
-            if (some != piece.size()) break;
-        }
-        return n == 0 ? io_result::would_block : io_result::some;
-    }
-    io_result write(std::span<const std::byte> out, std::size_t& n) {
-        io_vectors<const std::byte> one;
-        one.add(out);
-        return write(one, n);
-    }
-    io_result read(const io_vectors<std::byte>& into, std::size_t& n) {
-        n = 0;
-        for (const auto& piece : into) {
-            const std::size_t some = std::min(piece.size(), bytes.size() - from);
-            if (some != 0) std::memcpy(piece.data(), bytes.data() + from, some);
-            n += some;
-            from += some;
-            if (some != piece.size()) break;
-        }
-        return n == 0 ? io_result::would_block : io_result::some;
-    }
-    io_result read(std::span<std::byte> into, std::size_t& n) {
-        io_vectors<std::byte> one;
-        one.add(into);
-        return read(one, n);
-    }
-    std::uint64_t coming() const { return bytes.size() - from; }
-    struct socket_of_it {
-        int native_handle() const { return -1; }
-    };
-    socket_of_it socket() const { return {}; }
-};
 
 std::byte content(std::uint32_t message, std::size_t i) { return static_cast<std::byte>((message * 37 + i * 7) % 251); }
 
@@ -170,7 +124,7 @@ struct conversation {
     }
 
     std::unique_ptr<tcp_memory> memory;
-    pipe wire;
+    bough_test::tcp_pipe wire;
     tcp_outgoing out;
     tcp_incoming in;
     due_events ends;

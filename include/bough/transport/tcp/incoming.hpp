@@ -121,6 +121,7 @@ private:
         case parsed::more: break;
         }
         if (input_.has_ended() && !message_.empty()) { // in a gap, of which the rest will not come
+            input_.end();                              // a part of a frame is no payload
             message_.overtaken_by(message_.gap_left());
             return true;
         }

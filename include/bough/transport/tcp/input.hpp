@@ -40,7 +40,11 @@ public:
     tcp_chunk* chunk() const noexcept { return chunk_; }
     // Nothing more will come.
     bool has_ended() const noexcept { return ended_; }
-    void end() noexcept { ended_ = true; }
+    // The connection is broken, or ends within a frame: what is here counts no more.
+    void end() noexcept {
+        ended_ = true;
+        begin_ = end_;
+    }
 
     // A turn reads at most a part: a sender that goes on writing must not keep this rank from everything
     // else.

@@ -119,6 +119,7 @@ public:
     // it may be read into memory of its own, or is known to be lost. Pre: is_announced().
     template <class Stream>
     bool give_up_waiting(Stream& stream) {
+        if (input_.has_ended()) return lose(); // its sender has broken the protocol
         if (++turns_ < patience) return false;
         if (memory_.may_own(budget_, bytes_)) {
             memory_.give_own(*memory_.find(handle_), budget_);
@@ -128,11 +129,7 @@ public:
         if (turns_ % 64 != 0 || !has_hung_up(stream.socket().native_handle())) return false;
         // Its sender is gone. If the rest of it has not come by now, it never will.
         if (input_.size() + stream.coming() >= bytes_ + tail_.size()) return false;
-        memory_.find(handle_)->at = tcp_arrival::place::void_;
-        phase_ = phase::none;
-        input_.end();
-        input_.skip(input_.size());
-        return true;
+        return lose();
     }
     // Reads payload and tail. True: they are complete, or nothing more of them will come. False: more
     // has to come, or the frames of a gap have to be read before.
@@ -207,6 +204,13 @@ private:
     enum class phase : std::uint8_t { none, announced, spilling, taking, dropping };
     static constexpr std::uint32_t patience = 16; // polls that it may wait to be taken
 
+    // It cannot be had any more, and nothing comes behind it.
+    bool lose() noexcept {
+        memory_.find(handle_)->at = tcp_arrival::place::void_;
+        phase_ = phase::none;
+        input_.end();
+        return true;
+    }
     bool is_whole() const noexcept { return done_ == bytes_ && tail_.is_whole(); }
     // Where the part ends of which the next byte is: here, if the header of a gap is next.
     std::uint64_t end_of_part() const noexcept {
