@@ -47,7 +47,8 @@ struct plain_link {
     tcp_stream stream;
     incoming in;
     bool to_write = false;
-    bool open = true, listening = false, waiting = false;
+    bool open = true, waiting = false;
+    tcp_heat heat = tcp_heat::hot;
     std::uint32_t misses = 17;
 
 private:
@@ -117,6 +118,44 @@ TEST_CASE("tcp_event_loop: before a sleep all links become cold, except those th
     l[2].say(1);
     l.loop.turn(5'000'000'000); // wakes up at once
     CHECK(l.loop.hot() == std::vector{&l[2]});
+}
+
+TEST_CASE("tcp_event_loop: a cold link is recalled, and read before its socket says anything") {
+    loop_of_links l(2);
+    l.loop.recall(l[0]); // it is hot
+    CHECK(l.loop.hot() == std::vector{&l[0], &l[1]});
+    CHECK(l.loop.cool_all());
+    l.loop.recall(l[0]);
+    l.loop.recall(l[0]);
+    CHECK(l.loop.hot() == std::vector{&l[0]});
+    CHECK(l[0].misses == 0);
+    SECTION("the event loop listens to it all the time") {
+        l[0].say(1);
+        l.loop.turn(0);
+        CHECK(l.loop.hot() == std::vector{&l[0]}); // once
+        CHECK(l.loop.cool_all());
+    }
+    SECTION("and goes on when it is cold again") {
+        l[0].in.waits = true;
+        CHECK_FALSE(l.loop.cool_all()); // not yet
+        CHECK(l.loop.hot() == std::vector{&l[0]});
+        l[0].in.waits = false;
+        l.loop.cool(0);
+        CHECK(l.loop.hot().empty());
+        l[0].say(1);
+        l.loop.turn(0);
+        CHECK(l.loop.hot() == std::vector{&l[0]});
+    }
+    SECTION("until it is closed") {
+        l.loop.forget(l[0]);
+        l[0].open = false;
+        l[0].say(1);
+        l.loop.turn(0); // the handler is still there, and too late
+        l.loop.cool(0);
+        CHECK(l.loop.hot().empty());
+        l.loop.forget(l[1]);
+        CHECK_FALSE(l.loop.is_watching());
+    }
 }
 
 TEST_CASE("tcp_event_loop: each link is the first to be read in its turn") {

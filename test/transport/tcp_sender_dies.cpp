@@ -186,7 +186,7 @@ struct trial {
         m.over = true;
         REQUIRE(
             (code == errc::ok || (code == errc::peer_dead && is_dead) || (code == errc::peer_aborted && m.taken_back)));
-        if (code == errc::ok) REQUIRE(m.got == m.copy);
+        if (code == errc::ok) REQUIRE((m.got == m.copy));
     }
     // Nothing more will happen.
     bool is_still() const {

@@ -121,6 +121,7 @@ public:
         if (a == nullptr || a->bytes != into.size() || a->at == tcp_arrival::place::void_) return posted::failed;
         if (a->at == tcp_arrival::place::stream) {
             link_type& link = links_[a->peer];
+            loop_.recall(link);
             return link.in.take(link.stream, into, id);
         }
         if (!into.empty()) std::memcpy(into.data(), a->data, into.size());
@@ -131,10 +132,12 @@ public:
         if (forked()) return;
         tcp_arrival* a = memory_.find(handle);
         if (a == nullptr) return;
-        if (a->at == tcp_arrival::place::stream)
+        if (a->at == tcp_arrival::place::stream) {
+            loop_.recall(links_[a->peer]);
             links_[a->peer].in.release();
-        else
+        } else {
             use_up(handle, a->peer);
+        }
     }
 
     errc cancel(std::uint64_t id) {
@@ -233,8 +236,7 @@ private:
         if (!link.out.credit(link.in.credit())) link.in.report_protocol_error();
         if (link.open && link.in.ended() && found != events.size()) links_.lose(link, events[found++]);
         if (link.in.window().owes_credit()) unsent_.add(link);
-        // If `events` is full, the link may hold more that has been read already. No socket
-        // would report that, so the link stays hot.
+        // If `events` is full, the link may hold more that has been read already, so it stays hot.
         link.misses = moved || found == events.size() ? 0 : link.misses + 1;
         // With few links, reading them is cheaper than asking the event loop.
         return !link.open || (loop_.hot().size() > 2 && link.misses > 16 && !link.in.blocked());

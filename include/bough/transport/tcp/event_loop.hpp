@@ -4,6 +4,9 @@
 // A link is hot or cold. Every poll reads the hot links directly, without asking whether there is
 // something. A link that had nothing for a while becomes cold: the event loop watches it and says
 // when to read it again. While the rank sleeps, all links are cold.
+//
+// A take reads its link between two polls, perhaps a cold one. What comes behind it may lie in the link
+// already, in memory of TLS for example, and no socket tells of that. So such a link is hot again.
 #ifndef BOUGH_TRANSPORT_TCP_EVENT_LOOP_HPP
 #define BOUGH_TRANSPORT_TCP_EVENT_LOOP_HPP
 
@@ -55,14 +58,19 @@ public:
     // stay hot.
     bool cool_all() {
         bool all = true;
-        for (Link* link : hot_) {
-            if (link->in.blocked())
-                all = false;
-            else
-                listen_to(*link);
-        }
-        std::erase_if(hot_, [](const Link* link) { return link->listening; });
+        std::erase_if(hot_, [&](Link* link) {
+            if (link->in.blocked()) return all = false;
+            listen_to(*link);
+            return link->heat == tcp_heat::cold;
+        });
         return all;
+    }
+    // The link becomes hot, though its socket says nothing.
+    void recall(Link& link) {
+        if (link.heat != tcp_heat::cold) return;
+        link.heat = tcp_heat::recalled;
+        link.misses = 0;
+        hot_.push_back(&link);
     }
     // A link has more to read than the last poll has read of it.
     bool has_more() const noexcept {
@@ -74,8 +82,9 @@ public:
         if (hot_.size() > 1) std::rotate(hot_.begin(), hot_.begin() + 1, hot_.end());
     }
     // To be called before a link's socket is closed.
-    void forget(const Link& link) noexcept {
-        if (link.listening) --cold_;
+    void forget(Link& link) noexcept {
+        if (link.heat != tcp_heat::hot) --watched_;
+        link.heat = tcp_heat::hot;
     }
 
     // Wakes the loop when there is room for what the link has to write.
@@ -104,7 +113,7 @@ public:
     void stop_ringing() noexcept { rang_ = false; }
 
     // The loop watches something: turn() may find out more than a poll of the hot links does.
-    bool is_watching() const noexcept { return cold_ != 0 || at_bell_; }
+    bool is_watching() const noexcept { return watched_ != 0 || at_bell_; }
     // Runs once, and waits for at most this long; 0: does not wait.
     void turn(std::uint64_t most_ns) {
         ++turns_;
@@ -132,19 +141,19 @@ private:
             if (error == boost::asio::error::operation_aborted) return;
             if (to_write) {
                 link->waiting = false;
-            } else {
-                link->listening = false;
+            } else if (link->heat != tcp_heat::hot) {
+                if (link->heat == tcp_heat::cold) self->hot_.push_back(link);
+                link->heat = tcp_heat::hot;
                 link->misses = 0;
-                --self->cold_;
-                self->hot_.push_back(link);
+                --self->watched_;
             }
         }
     };
 
     void listen_to(Link& link) {
-        if (link.listening || !link.open) return;
-        link.listening = true;
-        ++cold_;
+        if (!link.open) return;
+        if (std::exchange(link.heat, tcp_heat::cold) != tcp_heat::hot) return;
+        ++watched_;
         link.stream.socket().async_wait(tcp_stream::socket_type::wait_read,
                                         wake_up{this, &link, &link.rooms.read, false});
     }
@@ -156,7 +165,7 @@ private:
     bool at_bell_ = false;                            // the loop watches bell_
     bool rang_ = false;
     std::vector<Link*> hot_;
-    std::size_t cold_ = 0; // how many links are cold
+    std::size_t watched_ = 0; // how many links it listens to
     std::uint64_t turns_ = 0;
 };
 

@@ -51,7 +51,7 @@ public:
     bool blocked() const noexcept { return message_.is_announced(); }
     // The same, and poll() must still be called a few times, which may end the wait.
     bool is_impatient() const noexcept { return message_.is_impatient(); }
-    // The last poll(), or take(), has read enough for one turn, and not all that there is.
+    // Something may be here that was not looked at, of which no socket tells: poll() must be called.
     bool has_more() const noexcept { return input_.has_read_enough() && !drained_; }
     // Credit that the peer has sent since the last call.
     std::uint64_t credit() noexcept { return std::exchange(credit_, 0); }
@@ -69,6 +69,7 @@ public:
         tcp_reading now;
         input_.begin_turn();
         while (step(stream, events, found, ends, now)) continue;
+        if (found == events.size()) input_.end_turn();
         moved |= now.moved;
         return found;
     }
@@ -78,11 +79,16 @@ public:
     // Pre: is_stream(handle); `into` has the right length.
     template <class Stream>
     posted take(Stream& stream, std::span<std::byte> into, std::uint64_t id) {
-        if (!message_.take(stream, into, id)) return posted::pending;
+        const bool over = message_.take(stream, into, id);
+        input_.end_turn();
+        if (!over) return posted::pending;
         return is_whole() ? posted::complete : posted::failed;
     }
     // Pre: is_stream(its handle).
-    void release() noexcept { message_.release(); }
+    void release() noexcept {
+        message_.release();
+        input_.end_turn();
+    }
     // True: it was the id of a take under way, and `into` is not touched any more.
     bool cancel(std::uint64_t id) noexcept { return message_.cancel(id); }
 

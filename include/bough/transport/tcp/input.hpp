@@ -49,8 +49,10 @@ public:
     // A turn reads at most a part: a sender that goes on writing must not keep this rank from everything
     // else.
     void begin_turn() noexcept { left_ = part_bytes; }
-    // It has read that much. There may be more, perhaps in the stream itself, of which no socket tells.
+    // It has read that much, or has ended before all was read. There may be more, here or in the stream,
+    // of which no socket tells.
     bool has_read_enough() const noexcept { return left_ == 0; }
+    void end_turn() noexcept { left_ = 0; }
 
     // The next header; null: it has not come as a whole.
     const frame_header* header() {

@@ -54,6 +54,13 @@ struct wake_rooms {
     wake_room read, write;
 };
 
+// Which polls read a link (event_loop.hpp).
+enum class tcp_heat : std::uint8_t {
+    hot,      // each one
+    cold,     // none, until the event loop says that there is something to read
+    recalled, // each one, though the event loop still listens
+};
+
 // `Stream`: as tcp_stream.
 template <class Stream>
 struct tcp_link {
@@ -88,7 +95,7 @@ struct tcp_link {
     tcp_incoming in;
     tcp_outgoing out;
     bool open = true;
-    bool listening = false;   // the event loop will say when there is something to read
+    tcp_heat heat = tcp_heat::hot;
     bool waiting = false;     // the event loop will say when there is room to write
     bool dirty = false;       // in the list of links that have something to write
     std::uint32_t misses = 0; // reads in a row that found nothing

@@ -98,7 +98,7 @@ public:
         watch_.remove(link.stream.socket().native_handle());
         link.stream.socket().close(error);
         loop_.forget(link);
-        link.open = link.listening = false;
+        link.open = false;
         places_[link.peer] = place::lost;
         --open_;
     }
