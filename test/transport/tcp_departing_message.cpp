@@ -211,6 +211,33 @@ TEST_CASE("tcp_departing_message: however fast the peer reads, a turn writes lit
     REQUIRE(c.post(two_parts) == posted::pending);
 }
 
+// A rank that leaves sends what it has copied. Zeros for the rest of a long message are only sent as far as there is
+// something behind it.
+TEST_CASE("tcp_departing_message: a rank that leaves drops a long message when nothing is left behind it") {
+    const bool has_overtaken = GENERATE(true, false);
+    conversation c(1 << 20, 1 << 20);
+    c.wire.room = frame_header_bytes + part_bytes / 2;
+    REQUIRE(c.post(8 * part_bytes) == posted::pending);
+    REQUIRE(c.post(8) == posted::complete);
+    if (has_overtaken) {
+        c.wire.room = part_bytes;
+        c.flush();
+    }
+    const std::size_t before = c.wire.bytes.size();
+    c.wire.room = has_overtaken ? 0 : ~std::size_t{0};
+    for (int i = 0; i != 3; ++i) {
+        c.out.keep_copied();
+        c.flush();
+    }
+    CHECK(c.out.idle());
+    CHECK(c.wire.bytes.size() - before < 2 * part_bytes);
+    std::vector<std::uint32_t> came = c.poll();
+    c.release(0);
+    for (int i = 0; i != 4; ++i)
+        for (const std::uint32_t number : c.poll()) came.push_back(number);
+    CHECK(came == std::vector<std::uint32_t>{0, 1});
+}
+
 TEST_CASE("tcp_departing_message: what no gap may have is a protocol error") {
     const auto fault_of = [](auto&& change) {
         conversation c(1 << 20, 1 << 20);

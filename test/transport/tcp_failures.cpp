@@ -293,6 +293,28 @@ TEST_CASE("tcp: a peer that breaks the protocol is lost, and nothing of the nons
     }
 }
 
+TEST_CASE("tcp: leaving sends nothing for a long message that short ones have overtaken") {
+    auto ends = ends_of(2, {.linger_ns = 20'000'000'000});
+    const std::vector<std::byte> sent(std::size_t{16} << 20), small(8);
+    std::vector<std::byte> into(sent.size());
+    std::array<event, 8> events;
+    REQUIRE(ends[0].post_send(1, {}, sent, 1) == posted::pending);
+    REQUIRE(ends[0].post_send(1, {.operation = 2}, small, 2) == posted::complete);
+    for (bool has_come = false; !has_come;) {
+        (void)ends[0].poll(events);
+        const std::size_t found = ends[1].poll(events);
+        for (const event& e : std::span(events).first(found)) {
+            has_come |= e.bytes == small.size();
+            if (e.bytes == sent.size()) REQUIRE(ends[1].take(e.id, into, 9) == posted::pending);
+        }
+    }
+    for (int i = 0; i != 50; ++i) (void)ends[0].poll(events); // the socket is full; nobody reads any more
+    REQUIRE(ends[0].unsent());
+    const auto begin = clock_type::now();
+    ends.erase(ends.begin());
+    CHECK(ms_since(begin) < 5'000);
+}
+
 // Messages of no bytes take no memory for payloads, but each has an entry in the table of arrivals.
 TEST_CASE("tcp: a peer that sends more than this rank's window is lost") {
     tcp_options options;

@@ -33,6 +33,7 @@ void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, st
     std::erase_if(leaving, [](link_type* link) { return has_hung_up(link->stream.socket().native_handle()); });
     while (!leaving.empty() && steady_now_ns() < last) {
         std::erase_if(leaving, [](link_type* link) {
+            link->out.keep_copied(); // less is left of it since short messages have overtaken a long one
             if (link->has_to_write()) {
                 link->flush([](std::uint64_t) {});
                 return false;

@@ -177,8 +177,13 @@ public:
         return false;
     }
 
-    // Called before the owner goes away: gives up pending posts; what was copied still goes out.
+    // Called before the owner goes away, and after each flush until all is idle: gives up pending posts;
+    // what was copied still goes out. Of a long message no more is sent than has something behind it.
     void keep_copied() {
+        while (count_ != 0 && back().sent >= back().short_bytes) { // no copied frame is left there
+            if (back().has_long) remove_long(back());
+            --count_;
+        }
         for (std::size_t i = 0; i != count_; ++i) {
             batch& b = at(i);
             if (!b.has_long || !b.wanted) continue;
@@ -186,8 +191,7 @@ public:
             if (i + 1 != count_) {
                 cancel(b.id, went_out);
             } else { // nothing comes behind it
-                if (b.whole_header && b.sent <= b.prefix.size() - frame_header_bytes)
-                    b.prefix.erase(b.prefix.end() - static_cast<std::ptrdiff_t>(frame_header_bytes), b.prefix.end());
+                b.prefix.resize(b.short_bytes);
                 b.wanted = false;
                 remove_long(b);
             }
