@@ -220,6 +220,25 @@ TEST_CASE("tcp_outgoing: what was copied goes out after any number of bytes, tho
         });
 }
 
+TEST_CASE("tcp_outgoing: what is queued has a bound, also of messages that are taken back") {
+    sender s;
+    s.stream.room = 0;
+    REQUIRE(s.post(8) == posted::complete);
+    const std::vector<std::byte> bytes(longer);
+    std::size_t accepted = 0;
+    for (; accepted != 100'000; ++accepted) {
+        s.out.new_turn();
+        if (s.out.post(s.stream, {}, bytes, 9) != posted::pending) break;
+        bool went_out = false;
+        REQUIRE(s.out.cancel(9, went_out));
+    }
+    CHECK(accepted >= 5'000);
+    CHECK(accepted <= 8 * (std::size_t{32} << 10) / frame_header_bytes);
+    s.stream.room = ~std::size_t{0};
+    while (!s.out.idle()) s.out.flush(s.stream, nobody);
+    CHECK(s.post(longer) == posted::complete);
+}
+
 TEST_CASE("tcp_outgoing: frames arrive whole and in order, however few bytes are taken at once") {
     for (const std::size_t at_once : {1u, 2u, 47u, 48u, 49u, 63u, 64u, 1000u, 20'000u, 1u << 30}) {
         CAPTURE(at_once);

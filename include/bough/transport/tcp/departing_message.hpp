@@ -46,23 +46,18 @@ public:
 
     // Adds what comes next to `out`: of the payload a part, or a part and the rest of the one before it.
     // `waiting`: frames that may go into the next gap. If that gap has begun to go out, they begin with
-    // those that are left of it.
+    // those that are left of it. Pre: no more than most_gap_bytes.
     void gather(io_vectors<const std::byte>& out, std::span<const std::byte> waiting) noexcept {
         if (gap_sent_ == 0) {
-            overtaking_ = static_cast<std::size_t>(std::min<std::uint64_t>(waiting.size(), most_gap_bytes));
+            overtaking_ = waiting.size();
             gap_ = encode_gap(static_cast<std::uint32_t>(overtaking_));
         }
-        bool is_next_gap = true, is_behind_gap = gap_is_over_;
+        bool is_behind_gap = gap_is_over_;
         std::uint64_t at = done_;
         for (; at != bytes_ && at - done_ < part_bytes && !out.full(); is_behind_gap = false) {
-            if (is_gap(at, bytes_) && !is_behind_gap) {
-                if (is_next_gap) {
-                    out.add(std::span<const std::byte>(gap_).subspan(gap_sent_));
-                    out.add(waiting.first(overtaking_));
-                } else {
-                    out.add(empty_gap);
-                }
-                is_next_gap = false;
+            if (is_gap(at, bytes_) && !is_behind_gap) { // one at the most: behind a second one a part has been added
+                out.add(std::span<const std::byte>(gap_).subspan(gap_sent_));
+                out.add(waiting.first(overtaking_));
             }
             const std::uint64_t end = part_end(at, bytes_);
             add_payload(out, at, end);
@@ -97,11 +92,8 @@ public:
     }
 
 private:
-    static constexpr gap_header empty_gap = encode_gap(0);
-
     void end_gap() noexcept {
         gap_is_over_ = true;
-        gap_ = empty_gap;
         gap_sent_ = overtaking_ = 0;
     }
     void add_payload(io_vectors<const std::byte>& out, std::uint64_t at, std::uint64_t end) const noexcept {

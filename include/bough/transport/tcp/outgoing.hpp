@@ -93,7 +93,7 @@ public:
             end_short(b);
             return posted::complete;
         }
-        const bool is_new = is_long ? !back_takes_long() : !back_takes_short(copied);
+        const bool is_new = !back_takes(copied);
         if (is_new && count_ == batches_.size()) return posted::would_block;
         make_room(copied, is_new);
         batch& b = is_new ? push() : back();
@@ -115,7 +115,7 @@ public:
     }
     // Tells the peer how many bytes were used up here. False: there is no room for that now.
     bool give_credit(std::uint64_t used_up) {
-        const bool is_new = !back_takes_short(frame_header_bytes);
+        const bool is_new = !back_takes(frame_header_bytes);
         if (broken_ || (is_new && count_ == batches_.size())) return false;
         make_room(frame_header_bytes, is_new);
         batch& b = is_new ? push() : back();
@@ -210,8 +210,9 @@ private:
     static constexpr std::size_t gathered = std::size_t{1} << 14;
     // So many bytes a flush writes, or one call more. Behind so many, a turn takes no long message.
     static constexpr std::size_t most_at_once = part_bytes;
-    static constexpr std::size_t most_prefix =
-        2 * gathered; // bytes of short frames in a batch; a single frame may exceed it
+    static constexpr std::size_t most_prefix = 2 * gathered; // bytes of frames and headers in a batch
+    static_assert(short_frame_bytes(most_short_bytes) <= most_prefix);
+    static_assert(most_prefix <= most_gap_bytes); // so a gap has room for all of them
 
     struct batch {
         std::vector<std::byte> prefix; // short frames, and the header of a long one
@@ -293,10 +294,10 @@ private:
         first_ = (first_ + 1) % batches_.size();
         --count_;
     }
-    bool back_takes_short(std::size_t bytes) noexcept {
+    // There is room in the last batch for so many bytes more.
+    bool back_takes(std::size_t bytes) noexcept {
         return count_ != 0 && !back().has_long && back().prefix.size() + bytes <= most_prefix;
     }
-    bool back_takes_long() noexcept { return count_ != 0 && !back().has_long; }
 
     // Appends the part of a short frame after its header, from byte `skip` on.
     static void append(batch& b, std::span<const std::byte> bytes, std::size_t tail, std::size_t skip) {
