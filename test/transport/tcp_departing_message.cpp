@@ -143,6 +143,8 @@ TEST_CASE("tcp_departing_message: where parts end, and the headers of gaps") {
     STATIC_REQUIRE(part_end(0, part_bytes + 1) == part_bytes);
     STATIC_REQUIRE(part_end(part_bytes, part_bytes + 1) == part_bytes + 1);
     STATIC_REQUIRE(part_end(7, 9) == 9);
+    STATIC_REQUIRE((gaps_in(0) == 0 && gaps_in(part_bytes) == 0 && gaps_in(part_bytes + 1) == 1));
+    STATIC_REQUIRE((gaps_in(two_parts) == 1 && gaps_in(two_parts + 1) == 2));
     STATIC_REQUIRE([] {
         std::uint64_t bytes = 1;
         return decode_gap(encode_gap(0), bytes) && bytes == 0 && decode_gap(encode_gap(4096), bytes) && bytes == 4096 &&

@@ -2,6 +2,7 @@
 // What a receiver makes of a sender that dies, or breaks the protocol, in the middle of something.
 #include "support/catch.hpp"
 #include "transport/tcp_pipe.hpp"
+#include <bough/os/fd.hpp>
 #include <bough/transport/tcp/incoming.hpp>
 #include <bough/transport/tcp/outgoing.hpp>
 
@@ -10,10 +11,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <sys/socket.h>
 #include <vector>
 
 using namespace bough;
 using namespace bough::detail;
+using bough_test::tcp_pipe;
 
 namespace {
 
@@ -47,7 +50,7 @@ struct overtaken {
     std::vector<std::byte> small = std::vector<std::byte>(1'000, whole_message),
                            into = std::vector<std::byte>(sent.size());
     std::unique_ptr<tcp_memory> memory;
-    bough_test::tcp_pipe wire;
+    tcp_pipe wire;
     tcp_outgoing out{1 << 20};
     tcp_incoming in;
     due_events ends;
@@ -92,4 +95,39 @@ TEST_CASE("tcp_incoming: a peer that breaks the protocol is lost, though nobody 
     CHECK(o.in.poll(o.wire, events, o.ends, moved) == 0);
     CHECK((o.in.ended() && o.in.fault() == errc::protocol_error));
     CHECK(o.memory->find(events[0].id)->at == tcp_arrival::place::void_);
+}
+
+// There is no memory for the message, so it stays on the socket. What is there is longer than the message, gaps left out.
+TEST_CASE("tcp_incoming: the headers of gaps do not hide that a sender has died") {
+    tcp_pipe wire;
+    tcp_outgoing out(1 << 20);
+    constexpr std::size_t gaps = 39, bytes = (gaps + 1) * part_bytes;
+    const std::vector<std::byte> sent(bytes);
+    REQUIRE(out.post(wire, {}, sent, 1) == posted::pending);
+    while (!out.idle()) {
+        out.new_turn();
+        out.flush(wire, [](std::uint64_t) {});
+    }
+    REQUIRE(wire.bytes.size() == frame_header_bytes + bytes + 16 + gaps * 16);
+    std::array<int, 2> pair{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0);
+    const unique_fd mine(pair[0]);
+    (void)unique_fd(pair[1]);
+    wire.descriptor = mine.get();
+    const auto memory = std::make_unique<tcp_memory>(tcp_chunk::capacity);
+    for (const std::size_t missing : {std::size_t{0}, std::size_t{1}, gaps * 16}) {
+        CAPTURE(missing);
+        tcp_pipe cut = wire;
+        cut.bytes.resize(cut.bytes.size() - missing);
+        cut.closed = true;
+        tcp_incoming in(*memory, 1, tcp_chunk::capacity, tcp_chunk::capacity);
+        std::array<event, 4> events;
+        due_events ends;
+        bool moved = false;
+        REQUIRE(in.poll(cut, events, ends, moved) == 1);
+        for (int i = 0; i != 200; ++i) (void)in.poll(cut, events, ends, moved);
+        CHECK(in.ended() == (missing != 0)); // all of it can still be taken
+        in.drop(ends);
+        memory->remove(events[0].id);
+    }
 }

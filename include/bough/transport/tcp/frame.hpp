@@ -162,6 +162,9 @@ constexpr std::uint64_t part_end(std::uint64_t done, std::uint64_t bytes) noexce
     return bytes - done <= part_bytes - done % part_bytes ? bytes : done + (part_bytes - done % part_bytes);
 }
 
+// How many gaps a payload has.
+constexpr std::uint64_t gaps_in(std::uint64_t bytes) noexcept { return bytes == 0 ? 0 : (bytes - 1) / part_bytes; }
+
 using gap_header = std::array<std::byte, frame_alignment>;
 
 constexpr gap_header encode_gap(std::uint32_t bytes) noexcept {

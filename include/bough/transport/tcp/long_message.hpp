@@ -127,8 +127,10 @@ public:
             return true;
         }
         if (turns_ % 64 != 0 || !has_hung_up(stream.socket().native_handle())) return false;
-        // Its sender is gone. If the rest of it has not come by now, it never will.
-        if (input_.size() + stream.coming() >= bytes_ + tail_.size()) return false;
+        // Its sender is gone. If the rest of it has not come by now, it never will. Frames in its gaps may hide
+        // that until it is taken: how long they are cannot be known before they are read.
+        const std::uint64_t least = bytes_ + gaps_in(bytes_) * gap_header{}.size() + tail_.size();
+        if (input_.size() + stream.coming() >= least) return false;
         return lose();
     }
     // Reads payload and tail. True: they are complete, or nothing more of them will come. False: more
