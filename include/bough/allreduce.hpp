@@ -32,6 +32,7 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/core/config.hpp>
@@ -86,6 +87,11 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
         return comm.refuse(bad);
     if constexpr (requires { op.op; })
         if (needs_no_state<T>(op, comm.size())) return detail::run_allreduce<T>(comm, in, out, op.op, choice);
+    if constexpr (CombinesMany<O, T>) {
+        typed_call<T> typed{{.size = comm.size()}, in.data(), out.data(), in.size()};
+        typed.signature = signature_of<T, O>(in.size(), 0);
+        if (status said; run_in_series<goal::allreduce>(comm, typed, op, choice, true, said)) return said;
+    }
     return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_allreduce<S>(comm, states, states, held, choice);
     });

@@ -23,6 +23,7 @@
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/bruck.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>

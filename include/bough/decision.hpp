@@ -4,8 +4,9 @@
 //
 //   std::cout << decision_of<goal::allreduce>(comm, {.bytes = 8192});      // bough/select/print_decision.hpp
 //
-// Of the problem it reads the bytes, the length of an element and whether the op is exact; the rest is what
-// the communicator knows. Prices are those by which automatic{} chooses: of the next power of two of bytes,
+// Of the problem it reads the bytes, the length of an element, whether the op is exact, and its narrowing; the
+// rest is what the communicator knows. For rounded_once{} on bf16 the bytes are those of floats, and narrowing
+// is 2. Prices are those by which automatic{} chooses: of the next power of two of bytes,
 // and where all pairs of ranks are alike, of a root that stands for several. It sends no message, and the
 // next call does what it says. Not collective. Include the collective's candidates, too:
 // bough/select/standard/allreduce.hpp. (Its own header includes them, except in the compiled form.)
@@ -47,7 +48,8 @@ decision decision_of(communicator<T>& comm, const problem& call, const automatic
     static_assert(
         requires { sizeof(standard_set<Goal>); }, "bough: decision_of needs the candidates of the collective: include "
                                                   "<bough/select/standard/COLLECTIVE.hpp>");
-    const problem priced = detail::problem_of(comm, detail::size_class_of(call.bytes), call.exact_op);
+    problem priced = detail::problem_of(comm, detail::size_class_of(call.bytes), call.exact_op);
+    priced.narrowing = call.narrowing;
     const any_cost_model& costs = comm.options().costs;
     const dimensions at{comm.size(), root};
     dimensions like = at;

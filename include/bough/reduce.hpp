@@ -32,6 +32,7 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/core/config.hpp>
@@ -87,6 +88,14 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
             return comm.refuse(bad);
     if constexpr (requires { op.op; })
         if (needs_no_state<T>(op, comm.size())) return detail::run_reduce<T>(comm, in, out, op.op, to, choice);
+    if constexpr (CombinesMany<O, T>) {
+        if (to.rank < comm.size() && !detail::check_data(in.data(), in.size(), sizeof(T))) {
+            typed_call<T> typed{
+                {.size = comm.size(), .root = to.rank}, in.data(), is_root ? out.data() : nullptr, in.size()};
+            typed.signature = signature_of<T, O>(in.size(), to.rank);
+            if (status said; run_in_series<goal::reduce>(comm, typed, op, choice, true, said)) return said;
+        }
+    }
     return run_via_state(comm, in, is_root ? out : std::span<T>(), op,
                          [&]<class S>(std::span<S> states, const O& held) {
                              return detail::run_reduce<S>(comm, states, states, held, to, choice);

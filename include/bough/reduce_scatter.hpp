@@ -30,6 +30,7 @@
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/core/config.hpp>
@@ -83,6 +84,16 @@ template <class T, RunsCalls Comm, class O, class Choice>
 requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> own,
                                                      const rank_blocks& blocks, const O& op, const Choice& choice) {
     if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    if constexpr (CombinesMany<O, T>) {
+        typed_call<T> typed{
+            .at = {.size = comm.size()}, .in = whole.data(), .out = own.data(), .count = blocks.total()};
+        typed.in_parts = true;
+        typed.in_part = {0, whole.size()};
+        typed.out_part = {comm.rank(), own.size()};
+        typed.offsets = blocks.offsets();
+        typed.signature = signature_of<T, O>(blocks.signature_count(), 0);
+        if (status said; run_in_series<goal::reduce_scatter>(comm, typed, op, choice, false, said)) return said;
+    }
     return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         const std::span<S> mine = own_block(states, blocks, comm.rank());
         const status ended = reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);

@@ -346,3 +346,88 @@ TEST_CASE("engine: a run that ended among pieces leaves nothing to the next") {
     f.work.engine().completed(0, f.port);
     CHECK(f.out == std::vector<number>{17, 28, 39});
 }
+
+// Two digits for each operand, of which the first is 9.
+void decimals(const void*, const std::byte* const* operands, std::size_t size, std::byte* out, std::size_t count) {
+    for (std::size_t i = 0; i != count; ++i) {
+        number all = 0;
+        for (std::size_t k = 0; k != size; ++k) {
+            number one = 0;
+            std::memcpy(&one, operands[k] + i * sizeof one, sizeof one);
+            all = all * 100 + 90 + one;
+        }
+        std::memcpy(out + i * sizeof all, &all, sizeof all);
+    }
+}
+
+TEST_CASE("engine: a series of combines runs as one combine of many, when all its messages are there") {
+    const std::vector<step> steps{receive_step(1, all(scratch(0))), receive_step(2, all(scratch(1))),
+                                  combine_step(all(scratch(0)), all(input), all(scratch(2))),
+                                  combine_step(all(scratch(2)), all(scratch(1)), all(output)),
+                                  send_step(1, all(output))};
+    bound_schedule bound = bind_steps(steps, 1, true);
+    bound.may_hold = true;
+    REQUIRE(bound.series_operands() == 3);
+    prepared work(std::move(bound));
+    test::piece_port port;
+    number in = 5, out = 0, six = 6, seven = 7;
+    call c{reinterpret_cast<std::byte*>(&in), reinterpret_cast<std::byte*>(&out), 1, sizeof(number), &decimal};
+    c.combine_many = &decimals;
+    const auto arrive = [&](std::uint32_t step, const number* payload, std::uint64_t handle) {
+        work.engine().arrived(step, {reinterpret_cast<const std::byte*>(payload), sizeof(number), handle, 1, true},
+                              port);
+    };
+    for (int turn = 0; turn != 2; ++turn) {
+        CAPTURE(turn);
+        port.log.clear();
+        out = 0, six = 6;
+        work.prepare(c);
+        work.engine().start(c, port);
+        arrive(1, &seven, 2);
+        CHECK(port.log == "c2 r2 "); // copied at once, though it might be held
+        arrive(0, &six, 1);
+        six = 1; // its sender has its bytes back
+        CHECK(work.engine().done());
+        CHECK(out == 969597);
+        CHECK(port.log == "c2 r2 c1 r1 s4 "); // the result leaves after the combine
+    }
+    SECTION("a payload that is still with its sender is taken whole, not in pieces") {
+        port.log.clear();
+        work.prepare(c);
+        work.engine().start(c, port);
+        arrive(1, &seven, 2);
+        port.take_results = {posted::pending};
+        arrive(0, nullptr, 1);
+        CHECK_FALSE(work.engine().done());
+        const number eight = 8;
+        std::memcpy(port.taken_into, &eight, sizeof eight);
+        work.engine().completed(0, port);
+        CHECK(work.engine().done());
+        CHECK(out == 989597);
+        CHECK(port.log == "c2 r2 t1 s4 ");
+    }
+    SECTION("the same plan runs an op that combines two at a time") {
+        c.combine_many = nullptr;
+        port.log.clear();
+        work.prepare(c);
+        work.engine().start(c, port);
+        six = 6;
+        arrive(0, &six, 1);
+        arrive(1, &seven, 2);
+        CHECK(work.engine().done());
+        CHECK(out == 657);
+    }
+}
+
+TEST_CASE("engine: a series on no elements calls no op") {
+    const std::vector<step> steps{receive_step(1, all(scratch(0))),
+                                  combine_step(all(scratch(0)), all(input), all(output))};
+    prepared work(bind_steps(steps, 1, true));
+    test::port port;
+    call c{nullptr, nullptr, 0, sizeof(number), &decimal};
+    c.combine_many = [](const void*, const std::byte* const*, std::size_t, std::byte*, std::size_t) { FAIL("called"); };
+    work.prepare(c);
+    work.engine().start(c, port);
+    work.engine().arrived(0, {nullptr, 0, 1, 1, true}, port);
+    CHECK(work.engine().done());
+}

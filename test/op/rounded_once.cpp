@@ -11,6 +11,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -59,6 +61,55 @@ TEST_CASE("rounded_once lifts and lowers many as it does one", "[rounded_once]")
         const fp8_e5m2 one = op.lower(op.lift(values[i]));
         if (states[i] != op.lift(values[i]) || one.bits() != back[i].bits()) FAIL("element " << i);
     }
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+    return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+// Combines many at once, from any address and into one of the operands, and does the same one by one.
+template <class T, class O>
+void many_is_one_by_one(const O& op) {
+    using state = state_of<O, T>;
+    for (const std::size_t size : {2u, 3u, 9u}) {
+        for (const std::size_t count : {0u, 1u, 63u, 64u, 1023u, 1024u, 1025u, 3000u}) {
+            for (const std::size_t shift : {std::size_t{0}, std::size_t{1}}) {
+                std::vector<std::vector<std::byte>> lists(size, std::vector<std::byte>(count * sizeof(T) + 1));
+                std::vector<const std::byte*> operands;
+                std::vector<T> expected(count);
+                for (std::size_t i = 0; i != count; ++i) {
+                    state sum{};
+                    for (std::size_t k = 0; k != size; ++k) {
+                        const float value = static_cast<float>((i * 7 + k * 13) % 101) / 64 + 1;
+                        T x = T(i % 3 == 0 ? -value : value);
+                        if (i % 50 == 49 && k == i % size) x = T(std::numeric_limits<float>::quiet_NaN());
+                        std::memcpy(lists[k].data() + shift + i * sizeof(T), &x, sizeof x);
+                        sum = k == 0 ? op.lift(x) : op(sum, op.lift(x));
+                    }
+                    expected[i] = op.lower(sum);
+                }
+                for (std::vector<std::byte>& one : lists) operands.push_back(one.data() + shift);
+                std::byte* const into = lists[size / 2].data() + shift;
+                op.template combine_many<T>(operands.data(), size, into, count);
+                for (std::size_t i = 0; i != count; ++i) {
+                    T made;
+                    std::memcpy(&made, into + i * sizeof(T), sizeof made);
+                    if (!same_bits(made, expected[i]))
+                        FAIL("element " << i << " of " << count << ", from " << size << ", shift " << shift);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("rounded_once combines many at once as it does one by one", "[rounded_once]") {
+    many_is_one_by_one<bf16>(rounded_once{.before = 3.f, .after = 0.1f});
+    many_is_one_by_one<fp16>(rounded_once{});
+    many_is_one_by_one<fp16>(rounded_once<max>{.after = 0.5f});
+    many_is_one_by_one<fp8_e5m2>(rounded_once{});
+    many_is_one_by_one<fp8_e4m3>(rounded_once<multiplies>{});
+    many_is_one_by_one<float>(rounded_once<plus, double>{.after = 0.1});
 }
 
 TEST_CASE("rounded_once is named by its op and its state", "[rounded_once]") {

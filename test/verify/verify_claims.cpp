@@ -5,6 +5,7 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/tree/kary.hpp>
@@ -37,6 +38,9 @@ struct sworn_to_doubling : tree_allreduce<kary> {
 };
 struct sworn_to_symmetry : recursive_doubling {
     static constexpr bool symmetric = true;
+};
+struct sworn_to_series : recursive_doubling {
+    static constexpr bool combines_in_series = true;
 };
 struct of_another_goal : recursive_doubling {
     using serves = goals<goal::barrier>;
@@ -103,8 +107,20 @@ TEST_CASE("claims: a bracket class that is another algorithm's", "[schedule][cla
               .untrue == claim::bracket);
 }
 
+TEST_CASE("claims: combines that are no series, or one of too few operands", "[schedule][claims]") {
+    CHECK(of_allreduce(sworn_to_series{}, 1));
+    CHECK(of_allreduce(sworn_to_series{}, 2)); // one combine of two is a series
+    for (const rank_t p : {3u, 4u, 7u, 8u}) {
+        CAPTURE(p);
+        const claim_verdict found = of_allreduce(sworn_to_series{}, p);
+        CHECK(found.untrue == claim::series);
+        CHECK(found.rank < p);
+    }
+    for (rank_t p = 1; p != 9; ++p) CHECK(of_allreduce(by_owner_allreduce{}, p));
+}
+
 TEST_CASE("claims: each has a sentence", "[schedule][claims]") {
-    for (int c = 0; c <= static_cast<int>(claim::bracket); ++c)
+    for (int c = 0; c <= static_cast<int>(claim::series); ++c)
         CHECK(std::string(describe(static_cast<claim>(c))).find("unknown") == std::string::npos);
 }
 

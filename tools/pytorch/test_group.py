@@ -752,13 +752,18 @@ def test_same_bits(rank, size):
 
 
 def test_rounded_once(rank, size):
-    """With BOUGH_TORCH_ACCUMULATE=float sums of 16 bits are those of float, rounded."""
+    """With BOUGH_TORCH_ACCUMULATE=float long sums of 16 bits are those of float in rank order, rounded."""
     for dtype in (torch.bfloat16, torch.float16):
-        x = torch.randn(5000, generator=torch.Generator().manual_seed(rank)).to(dtype)
-        wide = x.to(torch.float32)
+        parts = [torch.randn(400000, generator=torch.Generator().manual_seed(r)).to(dtype) for r in range(size)]
+        wide = parts[0].to(torch.float32)
+        for part in parts[1:]:
+            wide += part.to(torch.float32)
+        x = parts[rank].clone()
         dist.all_reduce(x)
-        dist.all_reduce(wide)
         assert torch.equal(x, wide.to(dtype))
+        short = parts[rank][:50].clone()
+        dist.all_reduce(short)
+        assert torch.allclose(short.to(torch.float32), wide[:50], rtol=2**-8, atol=1e-3)
 
 
 TESTS = {  # name: ranks, environment

@@ -117,6 +117,7 @@ struct typed_call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
     // If the type is known at run time only, T is std::byte, and an element has so many of them.
     std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
+    combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
 };
 
 // Runs a front door. Nothing throws once the call has its number. So an exception (memory runs out
@@ -168,6 +169,7 @@ call call_of(const typed_call<T>& typed) noexcept {
     c.element_bytes = typed.element_bytes;
     c.combine = typed.op.function;
     c.combine_state = typed.op.state;
+    c.combine_many = typed.combine_many;
     c.input_block = typed.in_part.first_block;
     c.output_block = typed.out_part.first_block;
     c.offsets = typed.offsets;
@@ -282,16 +284,17 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
     return side == 0 ? at.size - 1 : side < at.size / 4 ? at.size / 8 : at.size / 2;
 }
 
-// Runs the plan that the communicator's costs choose among the standard candidates of the goal
-// (bough/select/standard_set.hpp).
+// The plan that the communicator's costs choose among the standard candidates of the goal
+// (bough/select/standard_set.hpp); null: none has what is required. `narrowing`: problem::narrowing.
 template <class Goal, RunsPlans Comm, class T>
-status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>& typed, std::uint8_t size_class,
+                                                const requirements& required, std::uint32_t narrowing) {
     using chosen = plan<Goal, any_algorithm>;
-    const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
-    const requirements needed = wanted.required | needed_by<Goal>(typed);
-    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0};
-    const chosen* best = comm.template remember_plan<chosen>(key, [&] {
-        const problem what = detail::problem_of(comm, size_class, typed.exact);
+    const requirements needed = required | needed_by<Goal>(typed);
+    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0, narrowing};
+    return comm.template remember_plan<chosen>(key, [&] {
+        problem what = detail::problem_of(comm, size_class, typed.exact);
+        what.narrowing = narrowing;
         const any_cost_model& costs = comm.options().costs;
         const chosen* like = nullptr;
         choice_key other = key;
@@ -301,6 +304,13 @@ status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wa
             });
         return standard_plan<Goal>(typed.at, what, costs, needed, like);
     });
+}
+
+// Runs that plan.
+template <class Goal, RunsPlans Comm, class T>
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+    const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
+    const auto* best = automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1);
     if (best == nullptr) {
         status s = invalid_argument("choice: no algorithm has all the required properties");
         s.code = errc::unsupported;
@@ -333,17 +343,19 @@ BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_
     return false;
 }
 
-// As run_automatic(), and remembers a blocking call that has run well, for repeat_call().
+// Remembers a blocking call that has just run well, for repeat_call().
+template <class Goal, class O, RunsPlans Comm, class T>
+void remember_call(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+    if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>)
+        if (wanted == automatic{} && typed.offsets.empty())
+            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
+}
+// As run_automatic(), and remembers the call.
 template <class Goal, class O, RunsPlans Comm, class T>
 status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
-    if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
-        const status result = run_automatic<Goal>(comm, typed, wanted);
-        if (!result && wanted == automatic{} && typed.offsets.empty())
-            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
-        return result;
-    } else {
-        return run_automatic<Goal>(comm, typed, wanted);
-    }
+    const status result = run_automatic<Goal>(comm, typed, wanted);
+    if (!result) remember_call<Goal, O>(comm, typed, wanted);
+    return result;
 }
 
 } // namespace detail

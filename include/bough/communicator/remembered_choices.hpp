@@ -24,8 +24,9 @@ struct choice_key {
     rank_t root = 0;
     rank_t ranks = 0; // how many take part, where it need not be all; otherwise 0
     requirements needed{};
-    bool exact = false;        // the op is exact
-    std::uint64_t members = 0; // a hash of the ranks that take part, where it matters which; otherwise 0
+    bool exact = false;          // the op is exact
+    std::uint64_t members = 0;   // a hash of the ranks that take part, where it matters which; otherwise 0
+    std::uint32_t narrowing = 1; // problem::narrowing
     friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
 };
 

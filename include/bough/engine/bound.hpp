@@ -17,6 +17,7 @@
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/in_place.hpp>
 #include <bough/schedule/plan.hpp>
+#include <bough/schedule/series.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -37,10 +38,13 @@ struct bound_schedule {
     detail::plain_list<bound_channel> channels;
     detail::plain_list<std::uint32_t> receives;
     detail::plain_list<plane_extent> planes;
+    detail::plain_list<std::uint32_t> operands;
 
     constexpr bound_view view() const noexcept {
-        return {blocks, plan_id, may_hold, steps, places, after, waits, start, channels, receives, planes};
+        return {blocks, plan_id, may_hold, steps, places, after, waits, start, channels, receives, planes, operands};
     }
+    // How many operands each of its series of combines has; 0: it was not bound as a plan that combines in series.
+    constexpr std::uint32_t series_operands() const noexcept { return operands.empty() ? 0 : operands[0]; }
 };
 
 namespace detail {
@@ -89,7 +93,7 @@ constexpr std::uint64_t hash_offsets(std::span<const std::uint64_t> offsets) noe
 template <int>
 class binder {
 public:
-    constexpr bound_schedule bind(std::span<const step> steps, block_t blocks) {
+    constexpr bound_schedule bind(std::span<const step> steps, block_t blocks, bool in_series) {
         bound_.blocks = blocks;
         steps_ = steps;
         order_ = infer_dependences(steps);
@@ -114,6 +118,7 @@ public:
         index_edges();
         index_receives();
         fuse();
+        if (in_series) find_series();
         return std::move(bound_);
     }
 
@@ -256,6 +261,19 @@ private:
         });
     }
 
+    // Lists the operands of all series of combines, if they have equally many.
+    constexpr void find_series() {
+        const std::uint32_t each = operands_of_all_series(steps_, dependents_.view());
+        if (each == 0) return;
+        for_each_series(steps_, dependents_.view(), [&](std::span<const std::uint32_t> series) {
+            bound_step& last = bound_.steps[bound_index_[series[series.size() - 1]]];
+            last.series = static_cast<std::uint32_t>(bound_.operands.size());
+            bound_.operands.push_back(each);
+            bound_.operands.push_back(bound_.steps[bound_index_[series[0]]].a);
+            for (const std::uint32_t i : series) bound_.operands.push_back(bound_.steps[bound_index_[i]].b);
+        });
+    }
+
     struct edge {
         std::uint32_t earlier, later; // bound steps
         friend constexpr auto operator<=>(const edge&, const edge&) = default;
@@ -279,10 +297,10 @@ private:
 
 } // namespace detail
 
-// Binds the steps of one rank.
+// Binds the steps of one rank. `in_series`: finds the operands of its series of combines, too.
 template <int Delay = 0>
-constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks) {
-    return detail::binder<Delay>{}.bind(steps, blocks);
+constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks, bool in_series = false) {
+    return detail::binder<Delay>{}.bind(steps, blocks, in_series);
 }
 
 // Binds a rank's part of a plan: looks at the steps of other ranks only if nothing else tells the
@@ -295,7 +313,9 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
         plan.emit(r, made);
         return std::move(made.steps);
     };
-    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks());
+    bool in_series = false;
+    if constexpr (requires { plan.algorithm(); }) in_series = bough::combines_in_series(plan.algorithm());
+    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks(), in_series);
     std::uint64_t id = detail::identity_of_plan(plan);
     if (id == 0) {
         // The hash has the steps of all ranks in a group of usual size, so that any difference shows;

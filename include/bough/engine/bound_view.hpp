@@ -25,6 +25,7 @@ struct bound_step {
     std::uint32_t next_on_channel = not_a_step; // the send that may be posted once this one is
     std::uint32_t partner = not_a_step;         // fused: the combine of a receive; the receive of a combine
     bool partner_is_a = false;                  // fused combine: operand a is the message
+    std::uint32_t series = not_a_step;          // the last combine of a series: its operands, bound_view::operands
 };
 
 // A place in memory: blocks [first, first + count) of a buffer. Equal slices share one place.
@@ -60,6 +61,9 @@ struct bound_view {
     list_view<const bound_channel> channels; // sorted by peer
     list_view<const std::uint32_t> receives; // steps, by channel and segment
     list_view<const plane_extent> planes;
+    // If the plan combines in series: for each series how many operands it has, the same for all, and these,
+    // as places.
+    list_view<const std::uint32_t> operands;
 };
 
 } // namespace bough

@@ -21,6 +21,9 @@ struct call {
     std::uint32_t element_bytes = 0;
     combine_function* combine = nullptr; // null: the collective combines nothing
     const void* combine_state = nullptr;
+    // If given, it combines what all ranks contribute to a block at once, in place of `combine`. Pre: the
+    // plan combines in series (bough/schedule/series.hpp).
+    combine_many_function* combine_many = nullptr;
     // The first block in each memory, if it holds only some blocks of the vector.
     block_t input_block = 0;
     block_t output_block = 0;
@@ -43,6 +46,7 @@ struct combine_call {
     combine_function* function = nullptr;
     const void* state = nullptr;
     std::uint32_t element_bytes = 0;
+    combine_many_function* many = nullptr;
 
     // Combines `bytes` bytes of elements. Nothing, if there are none.
     BOUGH_ALWAYS_INLINE void operator()(const std::byte* lower, const std::byte* upper, std::byte* out,
@@ -50,7 +54,9 @@ struct combine_call {
         if (bytes != 0) function(state, lower, upper, out, static_cast<std::size_t>(bytes / element_bytes));
     }
 };
-constexpr combine_call combine_of(const call& c) noexcept { return {c.combine, c.combine_state, c.element_bytes}; }
+constexpr combine_call combine_of(const call& c) noexcept {
+    return {c.combine, c.combine_state, c.element_bytes, c.combine_many};
+}
 
 } // namespace bough
 

@@ -11,6 +11,9 @@
 // if the plan may hold messages, as the sender of a held message may be stuck until it is combined.
 // Otherwise the payload is copied to its scratch plane at once.
 //
+// A call may combine all that the ranks contribute to a block at once (call::combine_many). Then the
+// combines of a series do nothing but wait, and the last one combines all operands.
+//
 // A payload that is still with its sender may come in pieces (PiecePort). Then a combine that waits for
 // nothing else combines each piece when it comes.
 #ifndef BOUGH_ENGINE_ENGINE_HPP
@@ -66,12 +69,13 @@ struct place_bytes {
 
 // The memory that the owner lends: arrays with one element per step, place or buffer.
 struct engine_memory {
-    list_view<std::uint32_t> waits;   // one per step
-    list_view<held_message> held;     // one per step
-    list_view<std::uint32_t> ready;   // one per step
-    list_view<std::uint32_t> blocked; // one per step
-    list_view<place_bytes> places;    // one per place
-    list_view<std::byte*> buffers;    // two, and one per scratch plane; [0] is only read
+    list_view<std::uint32_t> waits;       // one per step
+    list_view<held_message> held;         // one per step
+    list_view<std::uint32_t> ready;       // one per step
+    list_view<std::uint32_t> blocked;     // one per step
+    list_view<place_bytes> places;        // one per place
+    list_view<std::byte*> buffers;        // two, and one per scratch plane; [0] is only read
+    list_view<const std::byte*> operands; // as many as a series has
 };
 
 class engine {
@@ -286,7 +290,8 @@ private:
         // not the messages that are wrong.
         if (held.bytes != bytes(s.out))
             fail(lengths_of_callers_ ? errc::call_mismatch : errc::protocol_error, i);
-        else if (here && s.partner != not_a_step && (bound_.may_hold || memory_.waits[s.partner] == 1))
+        else if (here && s.partner != not_a_step && combine_.many == nullptr &&
+                 (bound_.may_hold || memory_.waits[s.partner] == 1))
             complete(i, s); // the combine reads the message where it is
         else
             here || !combines_pieces(i, s, port) ? copy_out(i, s, here, port) : void();
@@ -295,7 +300,7 @@ private:
     template <EnginePort Port>
     bool combines_pieces(std::uint32_t i, const bound_step& s, Port& port) {
         if constexpr (PiecePort<Port>) {
-            if (s.partner == not_a_step || memory_.waits[s.partner] != 1) return false;
+            if (s.partner == not_a_step || combine_.many != nullptr || memory_.waits[s.partner] != 1) return false;
             held_message& held = memory_.held[i];
             const posted result = port.take_pieces(held, combine_.element_bytes, i);
             if (result == posted::would_block) return false;
@@ -329,6 +334,7 @@ private:
 
     template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void combine(std::uint32_t i, const bound_step& s, Port& port) {
+        if (combine_.many != nullptr) return combine_series(i, s);
         const std::byte* lower = at(s.a);
         const std::byte* upper = at(s.b);
         held_message* held = s.partner == not_a_step ? nullptr : &memory_.held[s.partner];
@@ -344,6 +350,18 @@ private:
         if (held != nullptr && held->present) {
             held->present = false;
             port.release(*held);
+        }
+        complete(i, s);
+    }
+
+    // One combine of a series whose operands are combined at once: all of them, if it is the last one. No
+    // message of such a series is combined where it landed.
+    BOUGH_COLD void combine_series(std::uint32_t i, const bound_step& s) {
+        if (s.series != not_a_step && bytes(s.out) != 0) {
+            const std::uint32_t size = bound_.operands[s.series];
+            for (std::uint32_t k = 0; k != size; ++k) memory_.operands[k] = at(bound_.operands[s.series + 1 + k]);
+            combine_.many(combine_.state, memory_.operands.data(), size, at(s.out),
+                          static_cast<std::size_t>(bytes(s.out) / combine_.element_bytes));
         }
         complete(i, s);
     }

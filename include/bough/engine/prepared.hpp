@@ -32,10 +32,11 @@ public:
         : bound_(std::move(bound)), waits_(bound_.steps.size(), 0), ready_(bound_.steps.size(), 0),
           blocked_(bound_.steps.size(), 0), held_(bound_.steps.size(), held_message{}),
           places_(bound_.places.size(), place_bytes{}), buffers_(2 + bound_.planes.size(), nullptr),
-          incoming_(bound_.channels.begin(), bound_.channels.end()), scratch_(bound_),
+          incoming_(bound_.channels.begin(), bound_.channels.end()), operands_(bound_.series_operands(), nullptr),
+          scratch_(bound_),
           straight_list_(bound_.steps.size() <= most_short_steps ? straight_order(bound_.view())
                                                                  : detail::plain_list<straight_step>{}),
-          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_}),
+          engine_(bound_.view(), {waits_, held_, ready_, blocked_, places_, buffers_, operands_}),
           straight_(straight_list_, places_, buffers_) {
         for (const bound_step& s : bound_.steps)
             if (s.verb == verb::send) outgoing_.push_back({s.peer});
@@ -60,6 +61,8 @@ public:
             engine_.forget();
         }
         if (!laid_out_.is_of(c)) lay_out(c);
+        BOUGH_EXPECTS(c.combine_many == nullptr || bound_.series_operands() != 0,
+                      "combine_many: only for plans that combine in series");
     }
 
     // The same for a call that has the layout of the last one. False: the last run ended with its
@@ -127,7 +130,7 @@ public:
         return sizeof(*this) + scratch_.bytes() + scratch_.index_bytes() + laid_out_.list_bytes() +
                of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
-                  outgoing_, straight_list_);
+                  outgoing_, operands_, bound_.operands, straight_list_);
     }
     // Do messages of the current run lie in the input (0), or the output (1)?
     bool sends_or_receives(std::uint32_t buffer) const noexcept {
@@ -214,6 +217,7 @@ private:
     detail::plain_list<std::byte*> buffers_;
     detail::plain_list<incoming_channel> incoming_;
     detail::plain_list<outgoing_channel> outgoing_;
+    detail::plain_list<const std::byte*> operands_;
     detail::scratch_planes scratch_;
     detail::layout_key laid_out_;
     std::uint64_t layouts_ = 0;

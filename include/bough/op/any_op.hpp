@@ -23,6 +23,11 @@ namespace bough::inline BOUGH_ABI {
 using combine_function = void(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,
                               std::size_t count);
 
+// out[i] = what the op makes of operands[0][i], ..., operands[size - 1][i], in this order, at once; `out` may
+// be any operand. An operand lies at any address.
+using combine_many_function = void(const void* state, const std::byte* const* operands, std::size_t size,
+                                   std::byte* out, std::size_t count);
+
 // What an op claims about itself on one element type.
 struct op_traits {
     bool commutative = false;

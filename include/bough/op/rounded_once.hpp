@@ -22,6 +22,7 @@
 #include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/canonical.hpp>
+#include <bough/op/combine.hpp>
 #include <bough/op/identity.hpp>
 #include <bough/op/mix_hash.hpp>
 #include <bough/op/small_float.hpp>
@@ -93,6 +94,24 @@ struct rounded_once {
             for (std::size_t i = 0; i != values.size(); ++i) values[i] = lower(states[i]);
         }
     }
+    // From what all ranks contribute, `count` values at any address each, to the rounded result: what
+    // lift_all, combines from left to right and lower_all would give. `out` may be one of the operands.
+    // Blocks of states stay in the nearest cache.
+    template <detail::narrower<State> T>
+    void combine_many(const std::byte* const* operands, std::size_t size, std::byte* out, std::size_t count) const {
+        constexpr std::size_t most = 4096 / sizeof(State);
+        alignas(64) State sums[most], next[most];
+        for (std::size_t done = 0; done != count;) {
+            const std::size_t n = count - done < most ? count - done : most;
+            lift_bytes<T>(operands[0] + done * sizeof(T), sums, n);
+            for (std::size_t k = 1; k != size; ++k) {
+                lift_bytes<T>(operands[k] + done * sizeof(T), next, n);
+                bough::combine<State>(op, sums, next, sums, n);
+            }
+            lower_bytes<T>(sums, out + done * sizeof(T), n);
+            done += n;
+        }
+    }
     // Gives `op` on T itself the same results in a group of this size?
     constexpr bool rounds_once_anyway(std::uint32_t ranks) const noexcept {
         return ranks == 2 && before == 1 && after == 1;
@@ -102,6 +121,28 @@ struct rounded_once {
     requires has_identity_v<O, S>
     static constexpr S identity() noexcept { return O::template identity<S>(); }
     friend constexpr bool operator==(const rounded_once&, const rounded_once&) = default;
+
+private:
+    template <class T>
+    void lift_bytes(const std::byte* from, State* to, std::size_t count) const noexcept {
+        if constexpr (detail::narrow_float<T>) {
+            detail::decoder_for<typename T::format>(detail::best_vector_unit())(from, reinterpret_cast<std::byte*>(to),
+                                                                                count, before);
+        } else {
+            const auto* x = reinterpret_cast<const typename detail::at_any_address<T>::type*>(from);
+            for (std::size_t i = 0; i != count; ++i) to[i] = lift(T{x[i]});
+        }
+    }
+    template <class T>
+    void lower_bytes(const State* from, std::byte* to, std::size_t count) const noexcept {
+        if constexpr (detail::narrow_float<T>) {
+            detail::encoder_for<typename T::format>(detail::best_vector_unit())(
+                reinterpret_cast<const std::byte*>(from), to, count, after);
+        } else {
+            auto* x = reinterpret_cast<typename detail::at_any_address<T>::type*>(to);
+            for (std::size_t i = 0; i != count; ++i) x[i] = static_cast<T>(lower(from[i]));
+        }
+    }
 };
 
 template <class O, class State>

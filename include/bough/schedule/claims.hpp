@@ -20,6 +20,8 @@
 //                             (so that the price of a large plan follows from small ones)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
+//   A::combines_in_series     a result is one series of combines, with one operand from each rank in rank order
+//                             (bough/schedule/series.hpp), and there are no others                  absent: no
 //   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
 //   A::text_tells, a.identity()          see identity_of, below
 // verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.
@@ -66,6 +68,7 @@ struct claims {
     bool steady_in_blocks = false, steady_in_ranks = false;
     bool may_hold = false;
     bool needs_exact = false;
+    bool combines_in_series = false;
     bracket_class bracket{};
     goal_set serves{};
     std::uint64_t hash = 0;
@@ -93,6 +96,18 @@ constexpr bool needs_exact(const A& a) {
         return false;
 }
 
+// Does the algorithm combine all contributions of a result one behind the other, as an op needs that
+// combines them at once?
+template <Algorithm A>
+constexpr bool combines_in_series(const A& a) {
+    if constexpr (requires { a.fixed_claims(); })
+        return a.fixed_claims().combines_in_series;
+    else if constexpr (requires { A::combines_in_series; })
+        return A::combines_in_series;
+    else
+        return false;
+}
+
 // What an algorithm claims whatever the dimensions. An algorithm that knows this only at run time
 // has a member fixed_claims().
 template <Algorithm A>
@@ -103,6 +118,7 @@ constexpr claims fixed_claims_of(const A& a) {
     } else {
         made.may_hold = may_hold(a);
         made.needs_exact = bough::needs_exact(a);
+        made.combines_in_series = bough::combines_in_series(a);
         if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
         if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
         if constexpr (requires { A::steady_in_blocks; }) made.steady_in_blocks = A::steady_in_blocks;

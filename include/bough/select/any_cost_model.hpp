@@ -17,6 +17,7 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/model/walk.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/select/plan_ref.hpp>
 
 #include <algorithm>
@@ -42,8 +43,21 @@ struct problem {
     // The op's result does not depend on the order of combining (is_exact_v).
     bool exact_op = false;
     const two_levels* levels = nullptr; // which ranks are near each other, if some are
+    // The op can also combine what all ranks contribute at once, and then the vector is so many times
+    // shorter (rounded_once): with algorithms that combine in series. 1: it cannot.
+    std::uint32_t narrowing = 1;
     friend constexpr bool operator==(const problem&, const problem&) = default;
 };
+
+// The problem as a plan of this algorithm has it. The length of an element does not become 0.
+template <Algorithm A>
+constexpr problem problem_for(const A& algorithm, const problem& what) {
+    problem made = what;
+    if (what.narrowing <= 1 || !combines_in_series(algorithm)) return made;
+    made.element_bytes = std::max<std::uint64_t>(what.element_bytes / what.narrowing, 1);
+    made.bytes = what.bytes / what.narrowing / made.element_bytes * made.element_bytes;
+    return made;
+}
 
 // Are all pairs of ranks alike in a model? Then the model says: static constexpr bool homogeneous =
 // true.

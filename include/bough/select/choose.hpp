@@ -217,7 +217,8 @@ template <int = 0>
 void add_ways(decision& d, const way_teller& through) {
     if (!through) return;
     d.ways_of = d.ways.empty() ? through.rank() : no_rank;
-    through.add(d.ways, plan_ref(d.winner().what.algorithm, {d.at.size, d.at.root, d.winner().blocks}), d.what);
+    through.add(d.ways, plan_ref(d.winner().what.algorithm, {d.at.size, d.at.root, d.winner().blocks}),
+                problem_for(d.winner().what.algorithm, d.what));
 }
 
 // Chooses among candidates. at.blocks does not matter: each candidate has its own number of blocks.
@@ -235,9 +236,10 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         prospect& p = made.prospects[i];
         if (p.excluded != exclusion::none) continue;
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
-        left.push_back({i, costs.bound_ns(plan, what), false});
+        const problem seen = problem_for(p.what.algorithm, what);
+        left.push_back({i, costs.bound_ns(plan, seen), false});
         if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
-        const double ns = costs.symmetric_price_ns(plan, what);
+        const double ns = costs.symmetric_price_ns(plan, seen);
         if (ns < 0 || ns == std::numeric_limits<double>::infinity()) continue;
         p.predicted_ns = left.back().bound.ns = ns;
         left.back().priced = true;
@@ -262,7 +264,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 continue;
             }
             const dimensions d{at.size, at.root, p.blocks};
-            const detail::steady_pricer<0> steady(costs, p.what, d, what);
+            const problem seen = problem_for(p.what.algorithm, what);
+            const detail::steady_pricer<0> steady(costs, p.what, d, seen);
             if (steady && !options.exact && !options.price_all && bound.steps > detail::steps_walked_anyway) {
                 p.predicted_ns = steady.ns();
             } else if (!options.price_all && bound.steps > steps_left) {
@@ -270,7 +273,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 continue;
             } else {
                 steps_left -= std::min(steps_left, bound.steps);
-                p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, d), what);
+                p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, d), seen);
             }
             if (p.predicted_ns == std::numeric_limits<double>::infinity()) {
                 p.excluded = exclusion::deadlock;

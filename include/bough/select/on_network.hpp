@@ -143,7 +143,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     for (std::size_t i = 0; i != made.prospects.size(); ++i) {
         const prospect& p = made.prospects[i];
         if (p.excluded != exclusion::none) continue;
-        const model::block_sizes sizes(what.bytes, p.blocks, what.element_bytes);
+        const problem seen = problem_for(p.what.algorithm, what);
+        const model::block_sizes sizes(seen.bytes, p.blocks, seen.element_bytes);
         detail::link_load load(prices.over, sizes);
         const dimensions d{at.size, at.root, p.blocks};
         for (rank_t r = 0; r != at.size; ++r) {
@@ -169,8 +170,9 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             continue;
         }
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
+        const problem seen = problem_for(p.what.algorithm, what);
         const sim_result run = simulate(
-            plan, prices.model, {.bytes = what.bytes, .element_bytes = what.element_bytes, .network = &prices.over});
+            plan, prices.model, {.bytes = seen.bytes, .element_bytes = seen.element_bytes, .network = &prices.over});
         p.predicted_ns = run.makespan_ns;
         if (run.deadlock())
             p.excluded = exclusion::deadlock;

@@ -42,6 +42,11 @@ namespace detail {
 // grow with the square of the ranks.
 inline constexpr rank_t most_at_once = 32;
 
+// Is there a gain in combining what all ranks contribute at once?
+constexpr bool may_combine_in_series(const dimensions& at, const problem& what) noexcept {
+    return what.narrowing > 1 && at.size > 1 && at.size <= most_at_once;
+}
+
 // In ordered{shape}, the ranks below the root and those above it each have a tree. This is how many
 // ranks the larger tree has, with the root. An fnomial of one degree less than that is flat.
 constexpr rank_t widest_side(const dimensions& at) noexcept { return std::max(at.root, at.size - 1 - at.root) + 1; }

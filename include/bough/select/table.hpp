@@ -84,7 +84,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     made.measured = true;
     for (prospect& p : made.prospects) {
         if (p.excluded != exclusion::none) continue;
-        p.predicted_ns = table.time_ns(from.kind, at.size, what.bytes, p.what.algorithm.text(), p.blocks);
+        const std::uint64_t bytes = problem_for(p.what.algorithm, what).bytes;
+        p.predicted_ns = table.time_ns(from.kind, at.size, bytes, p.what.algorithm.text(), p.blocks);
         if (p.predicted_ns < 0) p.predicted_ns = 0, p.excluded = exclusion::not_measured;
     }
     detail::rank_by_price(made, 0);

@@ -9,6 +9,9 @@
 #define BOUGH_VERIFY_VERIFY_CLAIMS_HPP
 
 #include <bough/schedule/claims.hpp>
+#include <bough/schedule/dependence.hpp>
+#include <bough/schedule/in_place.hpp>
+#include <bough/schedule/series.hpp>
 #include <bough/verify/verify.hpp>
 
 #include <bit>
@@ -26,6 +29,7 @@ enum class claim : std::uint8_t {
     may_hold,   // it says that messages may stay where they landed, but then it deadlocks
     symmetric,  // it says that all ranks do alike, but `rank` does not
     bracket,    // two algorithms name one bracket class, but do not combine alike
+    series,     // it says that it combines in series, but `rank` does not
 };
 
 // A sentence about the untrue claim, which begins with the argument.
@@ -41,6 +45,7 @@ constexpr const char* describe(claim untrue) noexcept {
     case claim::may_hold: return "algorithm: claims may_hold, but deadlocks if messages stay where they landed";
     case claim::symmetric: return "algorithm: claims that all ranks do alike (symmetric), but they do not";
     case claim::bracket: return "algorithm: claims the bracket class of another one that combines otherwise";
+    case claim::series: return "algorithm: claims that it combines in series (combines_in_series), but it does not";
     }
     return "algorithm: unknown claim";
 }
@@ -80,6 +85,22 @@ constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_
 
 namespace detail {
 
+// The first rank that has a combine outside of a series, or a series that lacks operands; no_rank: none.
+// Each result of the plan holds every rank once. So if each of its series has as many operands as there
+// are ranks, each operand is what one rank contributes.
+template <class P>
+constexpr rank_t rank_without_series(const P& p) {
+    for (rank_t r = 0; r != p.size(); ++r) {
+        const schedule steps = p.schedule_of(r);
+        const dependents waiting = dependents_of(infer_dependences(steps));
+        const std::uint32_t operands = operands_of_all_series(steps, waiting.view());
+        bool combines = false;
+        for (const step& s : steps) combines = combines || s.verb == verb::combine;
+        if (combines && operands != p.size()) return r;
+    }
+    return no_rank;
+}
+
 // Which claim a verdict speaks of.
 constexpr claim claim_of(fault found) noexcept {
     switch (found) {
@@ -115,6 +136,9 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
         found.untrue = claim::serves;
     } else if (said.may_hold && !verify(p, {.hold = true})) {
         found.untrue = claim::may_hold;
+    } else if (said.combines_in_series && detail::rank_without_series(p) != no_rank) {
+        found.untrue = claim::series;
+        found.rank = detail::rank_without_series(p);
     } else if (said.symmetric) {
         const auto other = [&](bool by_xor) { // the first rank whose outline is not that of rank 0
             const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);

@@ -10,6 +10,7 @@
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/per_level.hpp>
@@ -31,6 +32,7 @@ struct standard_set<goal::allreduce> {
         if (at.size > 2 && at.size <= detail::most_at_once) // each to all others: one round
             made.add(per_level_allreduce{.levels = {{.radix = at.size}}, .form = level_form::exchange});
         if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
+        if (detail::may_combine_in_series(at, what)) made.add(by_owner_allreduce{});
         made.add(halving_doubling_allreduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_allreduce{});
         made.add(per_level_allreduce{});

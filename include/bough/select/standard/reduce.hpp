@@ -3,6 +3,7 @@
 #ifndef BOUGH_SELECT_STANDARD_REDUCE_HPP
 #define BOUGH_SELECT_STANDARD_REDUCE_HPP
 
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
 #include <bough/algorithm/reduce/circulant.hpp>
 #include <bough/algorithm/reduce/double_tree.hpp>
@@ -30,6 +31,7 @@ struct standard_set<goal::reduce> {
             if (degree + 1 < detail::widest_side(at)) add_tree(degree);
         add_tree(at.size < 2 ? 2 : at.size);                  // flat: every rank straight to the root
         if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
+        if (detail::may_combine_in_series(at, what)) made.add(by_owner_reduce{});
         made.add(halving_gather{});
         made.add(per_level_reduce{});
         if (!std::has_single_bit(at.size)) made.add(binary_blocks_reduce{});

@@ -4,6 +4,7 @@
 #ifndef BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
 #define BOUGH_SELECT_STANDARD_REDUCE_SCATTER_HPP
 
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/reduce_scatter/circulant.hpp>
 #include <bough/algorithm/reduce_scatter/lowest_bit_first.hpp>
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
@@ -22,6 +23,7 @@ struct standard_set<goal::reduce_scatter> {
         made.add(lowest_bit_first_reduce_scatter{});
         made.add(recursive_halving{});
         made.add(pairwise_reduce_scatter{});
+        if (what.bytes != 0 && detail::may_combine_in_series(at, what)) made.add(by_owner_reduce_scatter{});
         if (at.size > 2 && what.bytes != 0) made.add(ring_reduce_scatter{});
     }
 };

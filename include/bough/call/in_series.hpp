@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSL-1.0
+// Run_in_series: runs a front door with an op on states that can also combine what all ranks contribute at
+// once: then the values themselves travel, and no rank ever sends a state.
+//
+//   op.template combine_many<T>(operands, size, out, count)    lifts, combines in this order, and lowers,
+//                                                              `count` values at any address each
+//
+// The plan must combine in series (bough/schedule/series.hpp). automatic{} takes one if it costs less than
+// every plan on states (problem::narrowing); all ranks see the same prices.
+#ifndef BOUGH_CALL_IN_SERIES_HPP
+#define BOUGH_CALL_IN_SERIES_HPP
+
+#include <bough/call/front_door.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/core/status.hpp>
+#include <bough/op/lift.hpp>
+#include <bough/op/wire.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace bough::inline BOUGH_ABI::detail {
+
+template <class O, class T>
+concept CombinesMany = LiftedOp<O, T> && travels_as_bytes_v<T> && travels_as_bytes_v<state_of<O, T>> &&
+    requires(const O& op, const std::byte* const* operands, std::size_t size, std::byte* out, std::size_t count) {
+    op.template combine_many<T>(operands, size, out, count);
+};
+
+// A combine_many_function (bough/op/any_op.hpp).
+template <class O, class T>
+requires CombinesMany<O, T>
+void combine_many_bytes(const void* state, const std::byte* const* operands, std::size_t size, std::byte* out,
+                        std::size_t count) {
+    static_cast<const O*>(state)->template combine_many<T>(operands, size, out, count);
+}
+
+// Does the plan or algorithm that the caller chose combine in series?
+template <class Goal, class Choice>
+bool chosen_in_series([[maybe_unused]] const Choice& choice) {
+    if constexpr (is_plan<Choice>::value)
+        return combines_in_series(choice.algorithm());
+    else if constexpr (ServesGoal<Choice, Goal>)
+        return combines_in_series(algorithm_for<Goal>(choice));
+    else
+        return false; // a tree source
+}
+
+// Runs the call if its plan combines in series, and sets `result`. False: it must run on states. `typed`
+// has no op yet. `repeats`: a blocking call may be remembered by its count.
+template <class Goal, RunsCalls Comm, class T, class O, class Choice>
+requires CombinesMany<O, T>
+bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& choice, bool repeats, status& result) {
+    if (comm.size() == 1) return false; // there is nothing to combine, but there may be something to scale
+    if constexpr (std::same_as<Choice, automatic>) {
+        if (choice.late_ranks) return false;
+        if (repeats && repeat_call<Goal, O>(comm, typed.in, typed.out, typed.count, typed.at.root, &op, choice, result))
+            return true;
+    } else {
+        if (!chosen_in_series<Goal>(choice)) return false;
+    }
+    bool runs = true;
+    const status said = guard_call(comm, [&]() -> status {
+        typed.commutative = is_commutative_v<O>;
+        typed.combine_many = &combine_many_bytes<O, T>;
+        const auto hold_op = [&] { typed.op.state = &comm.hold(op); };
+        if constexpr (std::same_as<Choice, automatic>) {
+            using state = state_of<O, T>;
+            constexpr auto narrowing = static_cast<std::uint32_t>(wire_size_v<state> / wire_size_v<T>);
+            typed.exact = is_exact_v<O, state>;
+            const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<state>);
+            const auto* best = automatic_plan<Goal>(comm, typed, size_class, choice.required, narrowing);
+            runs = best != nullptr && combines_in_series(best->algorithm());
+            if (!runs) return {};
+            hold_op();
+            const status ended = run_typed(comm, *best, typed);
+            if (!ended && repeats) remember_call<Goal, O>(comm, typed, choice);
+            return ended;
+        } else {
+            hold_op();
+            return run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
+        }
+    });
+    if (runs) result = said;
+    return runs || said;
+}
+
+} // namespace bough::detail
+
+#endif
