@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Numbers of 16 and 8 bits beside float: combines beside a copy that touches the same bytes, and allreduce
-// over shared_memory, in turns in the same run.
+// over shared_memory or tcp, in turns in the same run.
 //
-//   bench-small_floats [ranks [elements [rounds]]]
+//   bench-small_floats [ranks [elements [rounds [transport]]]]        transport: shared_memory or tcp
 //
 // combine: out is the lower operand, so each byte of the vectors is read or written three times in two; the
-// copy moves one and a half times their length. allreduce: in and out apart, the same number of elements of
-// each type; a ratio to float is the median of the rounds' ratios.
+// copy moves one and a half times their length. Of many, rounded once: four vectors of 256 KiB are read, one
+// is written, so the copy moves two and a half of them. allreduce: in and out apart, the same number of
+// elements of each type; a ratio is the median of the rounds' ratios.
 #include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>
@@ -16,6 +17,7 @@
 #include <bough/op/rounded_once.hpp>
 #include <bough/op/small_float.hpp>
 #include <bough/transport/shared_memory.hpp>
+#include <bough/transport/tcp.hpp>
 
 #include <algorithm>
 #include <array>
@@ -33,7 +35,6 @@
 namespace {
 
 using bough::rank_t;
-using group = bough::communicator<bough::shared_memory>;
 using clock_type = std::chrono::steady_clock;
 
 template <class F>
@@ -68,10 +69,38 @@ void combine_row(const char* name, int rounds) {
     std::fflush(stdout);
 }
 
+template <class T>
+void many_row(const char* name, int rounds) {
+    constexpr std::size_t bytes = std::size_t{256} << 10, count = bytes / sizeof(T), size = 4;
+    std::vector<std::vector<T>> lists(size, std::vector<T>(count, T(0.5f)));
+    std::vector<const std::byte*> operands;
+    for (const std::vector<T>& one : lists) operands.push_back(reinterpret_cast<const std::byte*>(one.data()));
+    std::vector<T> out(count);
+    std::vector<std::byte> from(bytes * 5 / 2, std::byte{1}), to(from.size());
+    const bough::rounded_once<> op{.after = 0.25f};
+    std::vector<double> combines, copies, ratios;
+    for (int r = 0; r <= rounds; ++r) {
+        const double copy = time_ns(20, [&] {
+            std::memcpy(to.data(), from.data(), to.size());
+            asm volatile("" ::: "memory");
+        });
+        const double combine = time_ns(20, [&] {
+            op.combine_many<T>(operands.data(), size, reinterpret_cast<std::byte*>(out.data()), count);
+            asm volatile("" ::: "memory");
+        });
+        if (r == 0) continue;
+        combines.push_back(combine), copies.push_back(copy), ratios.push_back(combine / copy);
+    }
+    std::printf("4 x 256 KiB of %-8s, rounded once  %8.1f us   copy of 640 KiB %8.1f us   ratio %5.2f\n", name,
+                median(combines) / 1e3, median(copies) / 1e3, median(ratios));
+    std::fflush(stdout);
+}
+
 // --- allreduce ---
 
-constexpr std::size_t ways = 5;
-constexpr std::array<const char*, ways> names{"float", "bf16", "fp16", "bf16, rounded once", "fp8_e5m2"};
+constexpr std::size_t ways = 6;
+constexpr std::array<const char*, ways> names{"float",   "bf16", "fp16", "bf16, rounded once", "fp16, rounded once",
+                                              "fp8_e5m2"};
 
 struct board : wire_up_board {
     std::atomic<int> turns{0};
@@ -88,18 +117,21 @@ struct vectors {
           half(count, bough::fp16(1.f)), half_out(count), quarter(count, bough::fp8_e5m2(1.f)), quarter_out(count) {}
 };
 
-void run(group& g, vectors& v, std::size_t way) {
+template <class Group>
+void run(Group& g, vectors& v, std::size_t way) {
     using namespace bough;
     switch (way) {
     case 0: return allreduce(g, std::span<const float>(v.wide), std::span(v.wide_out), plus{});
     case 1: return allreduce(g, std::span<const bf16>(v.brain), std::span(v.brain_out), plus{});
     case 2: return allreduce(g, std::span<const fp16>(v.half), std::span(v.half_out), plus{});
     case 3: return allreduce(g, std::span<const bf16>(v.brain), std::span(v.brain_out), rounded_once{});
+    case 4: return allreduce(g, std::span<const fp16>(v.half), std::span(v.half_out), rounded_once{});
     default: return allreduce(g, std::span<const fp8_e5m2>(v.quarter), std::span(v.quarter_out), plus{});
     }
 }
 
-void measure(group& g, board& b, std::size_t count, int rounds) {
+template <class Group>
+void measure(Group& g, board& b, std::size_t count, int rounds) {
     vectors v(count);
     const auto time = [&](std::size_t way, int turns) {
         bough::barrier(g);
@@ -115,10 +147,13 @@ void measure(group& g, board& b, std::size_t count, int rounds) {
             if (const double ns = time(w, turns); g.rank() == 0) b.ns[w][r] = ns;
     if (g.rank() != 0) return;
     for (std::size_t w = 0; w != ways; ++w) {
-        std::vector<double> ratios;
-        for (int r = 0; r != rounds; ++r) ratios.push_back(b.ns[w][r] / b.ns[0][r]);
-        std::printf("allreduce of %zu elements, p = %u  %-18s %10.1f us   to float %5.2f\n", count, g.size(), names[w],
-                    median({b.ns[w], b.ns[w] + rounds}) / 1e3, median(ratios));
+        std::vector<double> ratios, to_bf16;
+        for (int r = 0; r != rounds; ++r) {
+            ratios.push_back(b.ns[w][r] / b.ns[0][r]);
+            to_bf16.push_back(b.ns[w][r] / b.ns[1][r]);
+        }
+        std::printf("allreduce of %zu elements, p = %u  %-18s %10.1f us   to float %5.2f   to bf16 %5.2f\n", count,
+                    g.size(), names[w], median({b.ns[w], b.ns[w] + rounds}) / 1e3, median(ratios), median(to_bf16));
     }
     std::fflush(stdout);
 }
@@ -126,21 +161,29 @@ void measure(group& g, board& b, std::size_t count, int rounds) {
 } // namespace
 
 int main(int argc, char** argv) {
-    const arguments::list given(argc, argv, 3, "bench-small_floats [ranks [elements [rounds]]]");
+    const arguments::list given(argc, argv, 4, "bench-small_floats [ranks [elements [rounds [transport]]]]");
     const auto ranks = given.number<rank_t>(1, "ranks", 2, wire_up_board::most_ranks, 2);
     const auto count = given.number<std::size_t>(2, "elements", 1, std::size_t{1} << 28, std::size_t{1} << 19);
     const int rounds = given.number<int>(3, "rounds", 1, 64, 21);
+    const bool over_tcp = given.word(4, "transport", {"shared_memory", "tcp"}, "shared_memory") == "tcp";
     combine_row<float>("float", rounds);
     combine_row<bough::bf16>("bf16", rounds);
     combine_row<bough::fp16>("fp16", rounds);
     combine_row<bough::fp8_e5m2>("fp8_e5m2", rounds);
     combine_row<bough::fp8_e4m3>("fp8_e4m3", rounds);
+    many_row<bough::bf16>("bf16", rounds);
+    many_row<bough::fp16>("fp16", rounds);
     board* const b = shared<board>(1);
     const unsigned cores = std::thread::hardware_concurrency();
     fork_ranks(ranks, ranks <= cores, [&](rank_t r) {
         board_wire_up wire(*b, r, ranks);
-        group g{bough::shared_memory{wire}};
-        measure(g, *b, count, rounds);
+        if (over_tcp) {
+            bough::communicator g{bough::tcp{wire}};
+            measure(g, *b, count, rounds);
+        } else {
+            bough::communicator g{bough::shared_memory{wire}};
+            measure(g, *b, count, rounds);
+        }
         return 0;
     });
     return EXIT_SUCCESS;

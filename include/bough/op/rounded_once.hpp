@@ -23,6 +23,7 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/canonical.hpp>
 #include <bough/op/combine.hpp>
+#include <bough/op/detail/small_float_many.hpp>
 #include <bough/op/identity.hpp>
 #include <bough/op/mix_hash.hpp>
 #include <bough/op/small_float.hpp>
@@ -41,6 +42,11 @@ namespace detail {
 template <class T, class State>
 concept narrower = (narrow_float<T> && std::floating_point<State>) ||
                    (std::floating_point<T> && std::floating_point<State> && sizeof(T) < sizeof(State));
+
+// Is there a kernel that adds up many (bough/op/detail/small_float_many.hpp)?
+template <class O, class State, class T>
+concept has_sums = narrow_float<T> && std::same_as<O, plus> && std::same_as<State, float> &&
+    (is_half<typename T::format> || is_brain<typename T::format>);
 
 // A result that is rounded when its type is known.
 template <std::floating_point State>
@@ -99,6 +105,10 @@ struct rounded_once {
     // Blocks of states stay in the nearest cache.
     template <detail::narrower<State> T>
     void combine_many(const std::byte* const* operands, std::size_t size, std::byte* out, std::size_t count) const {
+        if constexpr (detail::has_sums<O, State, T>) {
+            auto* const sum = detail::summer_for<typename T::format, O>(detail::best_vector_unit());
+            if (before == 1 && sum != nullptr) return sum(operands, size, out, count, after);
+        }
         constexpr std::size_t most = 4096 / sizeof(State);
         alignas(64) State sums[most], next[most];
         for (std::size_t done = 0; done != count;) {
