@@ -90,7 +90,7 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
     if constexpr (CombinesMany<O, T>) {
         typed_call<T> typed{{.size = comm.size()}, in.data(), out.data(), in.size()};
         typed.signature = signature_of<T, O>(in.size(), 0);
-        if (status said; run_in_series<goal::allreduce>(comm, typed, op, choice, true, said)) return said;
+        if (status said; run_in_series<goal::allreduce>(comm, typed, op, choice, said)) return said;
     }
     return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_allreduce<S>(comm, states, states, held, choice);

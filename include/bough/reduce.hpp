@@ -93,7 +93,7 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
             typed_call<T> typed{
                 {.size = comm.size(), .root = to.rank}, in.data(), is_root ? out.data() : nullptr, in.size()};
             typed.signature = signature_of<T, O>(in.size(), to.rank);
-            if (status said; run_in_series<goal::reduce>(comm, typed, op, choice, true, said)) return said;
+            if (status said; run_in_series<goal::reduce>(comm, typed, op, choice, said)) return said;
         }
     }
     return run_via_state(comm, in, is_root ? out : std::span<T>(), op,

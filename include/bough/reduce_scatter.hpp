@@ -92,7 +92,7 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
         typed.out_part = {comm.rank(), own.size()};
         typed.offsets = blocks.offsets();
         typed.signature = signature_of<T, O>(blocks.signature_count(), 0);
-        if (status said; run_in_series<goal::reduce_scatter>(comm, typed, op, choice, false, said)) return said;
+        if (status said; run_in_series<goal::reduce_scatter>(comm, typed, op, choice, said)) return said;
     }
     return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         const std::span<S> mine = own_block(states, blocks, comm.rank());

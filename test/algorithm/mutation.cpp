@@ -7,6 +7,7 @@
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include <bough/algorithm/allgather/bruck.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/multicast/many.hpp>
@@ -194,6 +195,9 @@ TEST_CASE("no mutant of a plan passes for it, unless it is equivalent") {
                 spoil("allgather lowest bit first", plan_allgather(lowest_bit_first{}, each));
                 spoil("reduce_scatter ring", plan_reduce_scatter(ring{}, each));
                 spoil("reduce_scatter pairwise", plan_reduce_scatter(pairwise_reduce_scatter{}, each));
+                spoil("reduce_scatter by owner", plan_reduce_scatter(by_owner{}, each));
+                spoil("allreduce by owner", plan_allreduce(by_owner{}, each));
+                spoil("reduce by owner", plan_reduce(by_owner{}, cut));
                 // Of an odd number, some ranks copy a block only because all others must.
                 if (size != 5 && size != 7) spoil("reduce_scatter circulant", plan_reduce_scatter(circulant{}, each));
                 spoil("reduce_scatter reversed", plan_reduce_scatter(reverse(bruck_allgather{}, 1), each));

@@ -212,7 +212,7 @@ TEST_CASE("rounded_once by owners: several in flight, ended in another order on 
     }
 }
 
-TEST_CASE("rounded_once by owners: ranks whose counts or ops differ are told", "[frontdoor]") {
+TEST_CASE("rounded_once by owners: ranks whose counts, ops or scales differ are told", "[frontdoor]") {
     const auto ends = [](rank_t ranks, const auto& run) {
         std::vector<errc> said(ranks, errc::ok);
         in_process{ranks}.run([&](auto transport) {
@@ -230,6 +230,12 @@ TEST_CASE("rounded_once by owners: ranks whose counts or ops differ are told", "
         std::vector<bf16> x(comm.rank() == 1 ? 40'000u : 40'001u);
         status s;
         allreduce(comm, std::span(x), rounded_once{}, by_owner{}, s);
+        return s.code;
+    })));
+    CHECK(all_are(ends(3, [](auto& comm) { // one rank would divide what others only add
+        std::vector<bf16> x(40'000);
+        status s;
+        allreduce(comm, std::span(x), rounded_once{.after = comm.rank() == 1 ? 0.5f : 1.f}, by_owner{}, s);
         return s.code;
     })));
     CHECK(all_are(ends(4, [](auto& comm) { // one short and one long: their choices differ, too

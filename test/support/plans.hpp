@@ -19,6 +19,7 @@
 #include <bough/algorithm/broadcast/circulant.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>
@@ -70,6 +71,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level", per_level{});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("ring", ring_reduce{});
+        add("by owner", by_owner{});
         add("leaders of triples", compose_leaders(fnomial{.degree = 3}, binomial{}, triples));
         add("lanes", compose(ring{}, fnomial{.degree = 3}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::broadcast>) {
@@ -99,6 +101,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lowest bit first", lowest_bit_first{});
         add("pairwise, bruck", reduce_scatter_allgather<pairwise_reduce_scatter, bruck_allgather>{});
         add("census", inexact_census{});
+        add("by owner", by_owner{});
         add("leaders of triples", compose_leaders(fnomial{.degree = 3}, recursive_doubling{}, triples));
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::barrier>) {
@@ -119,6 +122,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("recursive halving", recursive_halving{});
         add("recursive halving, far ones first", recursive_halving{.distance = distances::halving});
         add("pairwise", pairwise_reduce_scatter{});
+        add("by owner", by_owner{});
         add("ring", ring{});
         add("circulant", circulant{});
         add("circulant, two ports", circulant{.ports = 2});

@@ -249,14 +249,16 @@ TEST_CASE("the algorithms of the playground in C++") {
              PLAYGROUND_WRITTEN(bough::lowest_bit_first{}), PLAYGROUND_WRITTEN(bough::ring{}),
              PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}), PLAYGROUND_WRITTEN(bough::inexact_census{}),
              PLAYGROUND_WRITTEN(bough::swing{}), PLAYGROUND_WRITTEN(bough::swing{.ports = 2}),
-             PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}), PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{})});
+             PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}), PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{}),
+             PLAYGROUND_WRITTEN(bough::by_owner_allreduce{})});
     }
     {
         using goal = bough::goal::reduce;
         check_written<goal>(
             "reduce", {PLAYGROUND_WRITTEN(bough::halving_gather{}), PLAYGROUND_WRITTEN(bough::binary_blocks_reduce{}),
                        PLAYGROUND_WRITTEN(bough::per_level_reduce{}), PLAYGROUND_WRITTEN(bough::ring_reduce{}),
-                       PLAYGROUND_WRITTEN(bough::circulant_reduce{}), PLAYGROUND_WRITTEN(bough::double_tree_reduce{})});
+                       PLAYGROUND_WRITTEN(bough::circulant_reduce{}), PLAYGROUND_WRITTEN(bough::double_tree_reduce{}),
+                       PLAYGROUND_WRITTEN(bough::by_owner_reduce{})});
     }
     {
         using goal = bough::goal::broadcast;
@@ -271,6 +273,7 @@ TEST_CASE("the algorithms of the playground in C++") {
         check_written<goal>("reduce_scatter",
                             {PLAYGROUND_WRITTEN(bough::recursive_halving{}),
                              PLAYGROUND_WRITTEN(bough::pairwise_reduce_scatter{}),
+                             PLAYGROUND_WRITTEN(bough::by_owner_reduce_scatter{}),
                              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{}),
                              PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{}), PLAYGROUND_WRITTEN(bough::swing{})});

@@ -21,6 +21,7 @@
 #include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
@@ -76,6 +77,7 @@ list allreduce_list() {
             {"double_tree", "double_tree_allreduce", bough::double_tree_allreduce{}},
             {"late_rank", "late_rank_allreduce", bough::late_rank_allreduce{}},
             {"slow_rank", "slow_rank_allreduce", bough::slow_rank_allreduce{}},
+            {"by_owner", "by_owner_allreduce", bough::by_owner_allreduce{}},
             {"census", "inexact_census", bough::inexact_census{}}};
 }
 list reduce_list() {
@@ -84,7 +86,8 @@ list reduce_list() {
             {"per_level", "per_level_reduce", bough::per_level_reduce{}},
             {"ring", "ring_reduce", bough::ring_reduce{}},
             {"circulant", "circulant_reduce", bough::circulant_reduce{}},
-            {"double_tree", "double_tree_reduce", bough::double_tree_reduce{}}};
+            {"double_tree", "double_tree_reduce", bough::double_tree_reduce{}},
+            {"by_owner", "by_owner_reduce", bough::by_owner_reduce{}}};
 }
 list broadcast_list() {
     return {{"scatter_circulant", "scatter_allgather{bough::binomial{}, bough::circulant{}}",
@@ -98,6 +101,7 @@ list reduce_scatter_list() {
     using goal = bough::goal::reduce_scatter;
     return {{"recursive_halving", "recursive_halving", bough::recursive_halving{}},
             {"pairwise", "pairwise_reduce_scatter", bough::pairwise_reduce_scatter{}},
+            {"by_owner", "by_owner_reduce_scatter", bough::by_owner_reduce_scatter{}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
             {"lowest_bit_first", "lowest_bit_first_reduce_scatter", bough::lowest_bit_first_reduce_scatter{}},
             {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}},

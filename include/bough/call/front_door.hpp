@@ -343,19 +343,17 @@ BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_
     return false;
 }
 
-// Remembers a blocking call that has just run well, for repeat_call().
-template <class Goal, class O, RunsPlans Comm, class T>
-void remember_call(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
-    if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>)
-        if (wanted == automatic{} && typed.offsets.empty())
-            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
-}
-// As run_automatic(), and remembers the call.
+// As run_automatic(), and remembers a blocking call that has run well, for repeat_call().
 template <class Goal, class O, RunsPlans Comm, class T>
 status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
-    const status result = run_automatic<Goal>(comm, typed, wanted);
-    if (!result) remember_call<Goal, O>(comm, typed, wanted);
-    return result;
+    if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
+        const status result = run_automatic<Goal>(comm, typed, wanted);
+        if (!result && wanted == automatic{} && typed.offsets.empty())
+            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
+        return result;
+    } else {
+        return run_automatic<Goal>(comm, typed, wanted);
+    }
 }
 
 } // namespace detail

@@ -4,6 +4,7 @@
 //
 //   op.template combine_many<T>(operands, size, out, count)    lifts, combines in this order, and lowers,
 //                                                              `count` values at any address each
+//   op.hash_of_values()    optional: of the numbers that it holds
 //
 // The plan must combine in series (bough/schedule/series.hpp). automatic{} takes one if it costs less than
 // every plan on states (problem::narrowing); all ranks see the same prices.
@@ -14,6 +15,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/lift.hpp>
+#include <bough/op/mix_hash.hpp>
 #include <bough/op/wire.hpp>
 
 #include <concepts>
@@ -48,41 +50,37 @@ bool chosen_in_series([[maybe_unused]] const Choice& choice) {
 }
 
 // Runs the call if its plan combines in series, and sets `result`. False: it must run on states. `typed`
-// has no op yet. `repeats`: a blocking call may be remembered by its count.
+// has no op yet. The numbers that an op has are part of the signature, since owners apply them to the values
+// of others: ranks that give different ones are told.
 template <class Goal, RunsCalls Comm, class T, class O, class Choice>
 requires CombinesMany<O, T>
-bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& choice, bool repeats, status& result) {
+bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& choice, status& result) {
     if (comm.size() == 1) return false; // there is nothing to combine, but there may be something to scale
-    if constexpr (std::same_as<Choice, automatic>) {
-        if (choice.late_ranks) return false;
-        if (repeats && repeat_call<Goal, O>(comm, typed.in, typed.out, typed.count, typed.at.root, &op, choice, result))
-            return true;
-    } else {
-        if (!chosen_in_series<Goal>(choice)) return false;
-    }
     bool runs = true;
     const status said = guard_call(comm, [&]() -> status {
         typed.commutative = is_commutative_v<O>;
         typed.combine_many = &combine_many_bytes<O, T>;
-        const auto hold_op = [&] { typed.op.state = &comm.hold(op); };
+        if constexpr (requires { op.hash_of_values(); })
+            typed.signature.op = mix_hash(typed.signature.op, op.hash_of_values());
         if constexpr (std::same_as<Choice, automatic>) {
             using state = state_of<O, T>;
             constexpr auto narrowing = static_cast<std::uint32_t>(wire_size_v<state> / wire_size_v<T>);
             typed.exact = is_exact_v<O, state>;
             const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<state>);
-            const auto* best = automatic_plan<Goal>(comm, typed, size_class, choice.required, narrowing);
+            const auto* best =
+                choice.late_ranks ? nullptr : automatic_plan<Goal>(comm, typed, size_class, choice.required, narrowing);
             runs = best != nullptr && combines_in_series(best->algorithm());
             if (!runs) return {};
-            hold_op();
-            const status ended = run_typed(comm, *best, typed);
-            if (!ended && repeats) remember_call<Goal, O>(comm, typed, choice);
-            return ended;
+            typed.op.state = &comm.hold(op);
+            return run_typed(comm, *best, typed);
         } else {
-            hold_op();
+            runs = chosen_in_series<Goal>(choice);
+            if (!runs) return {};
+            typed.op.state = &comm.hold(op);
             return run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
         }
     });
-    if (runs) result = said;
+    if (runs || said) result = said;
     return runs || said;
 }
 

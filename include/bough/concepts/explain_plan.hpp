@@ -45,6 +45,13 @@ consteval bool explain_claims() {
                       "bough: an Algorithm's may_hold, if it has one, is `static constexpr bool may_hold = true;`");
     if constexpr (
         !requires {
+            { A::combines_in_series } -> std::convertible_to<bool>;
+        } &&
+        requires { &A::combines_in_series; })
+        static_assert(detail::no_plan<A>, "bough: an Algorithm's combines_in_series, if it has one, is `static "
+                                          "constexpr bool combines_in_series = true;`");
+    if constexpr (
+        !requires {
             { A::needs_exact } -> std::convertible_to<bool>;
         } &&
         requires { &A::needs_exact; })

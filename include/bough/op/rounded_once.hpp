@@ -11,10 +11,15 @@
 // loses. `before` multiplies each value when it becomes a state, `after` each result before it is
 // rounded: averages need no pass of their own.
 //
-// Messages have the bytes of State, and so has the price by which automatic{} chooses: twice those of
-// bf16. A group of two ranks combines each element once, so if nothing is scaled it sends T itself.
+// In allreduce, reduce and reduce_scatter, long vectors travel as they are: each rank gets all contributions
+// to its block of the vector, combines them at once, and sends the rounded result (by_owner). automatic{}
+// takes that where it costs less than messages of states (problem::narrowing); by_owner{} always does. A
+// group of two ranks combines each element once, so if nothing is scaled it runs O on T itself. Otherwise,
+// and in scans, messages have the bytes of State: twice those of bf16.
 //
-// Determinism  as O on State: the bits depend on the plan
+// Agreement    `before` and `after` are equal on all ranks
+// Determinism  by owners, the bits depend on the ranks alone: from the lowest to the highest. Otherwise as O
+//              on State: the bits depend on the plan
 #ifndef BOUGH_OP_ROUNDED_ONCE_HPP
 #define BOUGH_OP_ROUNDED_ONCE_HPP
 
@@ -29,6 +34,7 @@
 #include <bough/op/small_float.hpp>
 #include <bough/op/traits.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -121,6 +127,11 @@ struct rounded_once {
             lower_bytes<T>(sums, out + done * sizeof(T), n);
             done += n;
         }
+    }
+    // Where one rank scales the values of others, ranks whose `before` or `after` differ make different calls.
+    constexpr std::uint64_t hash_of_values() const noexcept {
+        const auto bits = [](State x) { return std::bit_cast<std::uint64_t>(static_cast<double>(x)); };
+        return detail::mix_hash(bits(before), bits(after));
     }
     // Gives `op` on T itself the same results in a group of this size?
     constexpr bool rounds_once_anyway(std::uint32_t ranks) const noexcept {

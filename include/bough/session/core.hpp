@@ -366,8 +366,8 @@ bool session_core<T>::repeat(session_operation& op, const repeatable& what, std:
                              std::uint64_t timeout_ns) {
     prepared& work = *op.work_;
     if (!flight_.empty() || op.record_.in == nullptr || op.tag_.epoch != members_.epoch() ||
-        what.layout != work.layout() || what.made.combine_many != nullptr || forked() || failure_.may_refuse() ||
-        !may_go_straight(work) || !work.prepare_again(what.made.input, what.made.output))
+        what.layout != work.layout() || forked() || failure_.may_refuse() || !may_go_straight(work) ||
+        !work.prepare_again(what.made.input, what.made.output))
         return false;
     if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
     flight_.renew(op, number, timeout_ns);
