@@ -9,6 +9,7 @@
 #define BOUGH_OP_DETAIL_SMALL_FLOAT_LANES_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/op/detail/small_float_quarter.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -91,6 +92,10 @@ private:
     static constexpr std::uint32_t magic = ExponentBits == 8 ? 0 : (128u - bias + dropped) << 23;
 };
 
+template <class Format>
+inline constexpr bool has_infinity = Format::quiet_nan != Format::magnitude;
+template <class Format>
+inline constexpr bool is_quarter = sizeof(typename Format::word) == 1;
 template <class Format>
 inline constexpr bool is_half = std::is_same_v<Format, small_format<16, 5, true>>;
 
@@ -200,6 +205,39 @@ struct f16c_plus {
         __builtin_memcpy(out, sums, sizeof sums);
     }
 };
+
+// Of 8 bits, by way of fp16. Where there is a NaN, the plain code.
+template <class Format, class O>
+struct quarter_combine {
+    BOUGH_AVX2_INLINE static void step(const std::byte* lower, const std::byte* upper, std::byte* out) noexcept {
+        using form = quarter<has_infinity<Format>>;
+        if constexpr (std::is_same_v<O, plus>) {
+            if (form::add(lower, upper, out)) return;
+        } else {
+            alignas(64) float a[lane_step], b[lane_step];
+            if (form::load(lower, a) && form::load(upper, b)) {
+                for (std::size_t i = 0; i != lane_step; ++i) a[i] = O{}(a[i], b[i]);
+                if (form::store(a, out)) return;
+            }
+        }
+        plain_combine<Format, O>::step(lower, upper, out);
+    }
+};
+template <class Format>
+struct quarter_conversion {
+    BOUGH_AVX2_INLINE static void encode(const std::byte* from, std::byte* to, float scale) noexcept {
+        alignas(64) float x[lane_step];
+        __builtin_memcpy(x, from, sizeof x);
+        for (std::size_t i = 0; i != lane_step; ++i) x[i] *= scale;
+        if (!quarter<has_infinity<Format>>::store(x, to)) plain_conversion<Format>::encode(from, to, scale);
+    }
+    BOUGH_AVX2_INLINE static void decode(const std::byte* from, std::byte* to, float scale) noexcept {
+        alignas(64) float x[lane_step];
+        if (!quarter<has_infinity<Format>>::load(from, x)) return plain_conversion<Format>::decode(from, to, scale);
+        for (std::size_t i = 0; i != lane_step; ++i) x[i] *= scale;
+        __builtin_memcpy(to, x, sizeof x);
+    }
+};
 #endif
 
 // Sums of bf16, two in each word of 32 bits: one has its float there but for garbage below, the other gets
@@ -248,7 +286,8 @@ struct kernels_of {
     static constexpr bool is_bf16_sum = std::is_same_v<O, plus> && std::is_same_v<Format, small_format<16, 8, true>>;
     using portable = std::conditional_t<is_bf16_sum, bf16_plus<Format>, plain_combine<Format, O>>;
 #if BOUGH_HAS_X86_VECTORS
-    using plain = std::conditional_t<is_bf16_sum, bf16_plus_avx2<Format>, plain_combine<Format, O>>;
+    using narrow = std::conditional_t<is_quarter<Format>, quarter_combine<Format, O>, plain_combine<Format, O>>;
+    using plain = std::conditional_t<is_bf16_sum, bf16_plus_avx2<Format>, narrow>;
     using half = std::conditional_t<std::is_same_v<O, plus>, f16c_plus<Format>, f16c_combine<O>>;
     using vector = std::conditional_t<is_half<Format>, half, plain>;
 #endif
@@ -311,7 +350,8 @@ struct lane_conversions {
         }
     };
 #if BOUGH_HAS_X86_VECTORS
-    using form = std::conditional_t<is_half<Format>, f16c, plain_conversion<Format>>;
+    using plain = std::conditional_t<is_quarter<Format>, quarter_conversion<Format>, plain_conversion<Format>>;
+    using form = std::conditional_t<is_half<Format>, f16c, plain>;
     struct avx2 {
         BOUGH_AVX2 static void encode(const std::byte* from, std::byte* to, std::size_t count,
                                       float scale) noexcept {BOUGH_CONVERT_LOOP(encode, float, word, form)} BOUGH_AVX2
@@ -319,9 +359,11 @@ struct lane_conversions {
             BOUGH_CONVERT_LOOP(decode, word, float, form)
         }
     };
+    // With AVX-512 the compiler's own form of the way to 8 bits is as fast.
+    using encode_form = std::conditional_t<is_quarter<Format>, plain_conversion<Format>, form>;
     struct avx512 {
         BOUGH_AVX512 static void encode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
-            BOUGH_CONVERT_LOOP(encode, float, word, form)} BOUGH_AVX512
+            BOUGH_CONVERT_LOOP(encode, float, word, encode_form)} BOUGH_AVX512
             static void decode(const std::byte* from, std::byte* to, std::size_t count, float scale) noexcept {
             BOUGH_CONVERT_LOOP(decode, word, float, form)
         }
