@@ -128,7 +128,7 @@ TEST_CASE("rounded_once by owners: the bits of a sum in rank order, in every for
             int found = 0;
             for (const std::size_t count : counts_for(ranks)) {
                 found += wrong_results<bf16>(comm, count, rounded_once{}, by_owner{});
-                found += wrong_results<fp16>(comm, count, rounded_once{.before = 0.3f, .after = 0.1f}, by_owner{});
+                found += wrong_results<fp16>(comm, count, rounded_once<>{.before = 0.3f, .after = 0.1f}, by_owner{});
             }
             found += wrong_results<fp8_e5m2>(comm, 77, rounded_once<max>{.after = 3.f}, by_owner{});
             found += wrong_results<fp8_e4m3>(comm, 77, rounded_once{}, by_owner{});
@@ -153,7 +153,7 @@ TEST_CASE("rounded_once left to itself: long vectors travel as they are, short o
             };
             int found = !in_series(long_count) + in_series(2);
             // The choice is what is said: the bits show it.
-            found += wrong_results<bf16>(comm, long_count, rounded_once{.after = 0.25f}, automatic{});
+            found += wrong_results<bf16>(comm, long_count, rounded_once<>{.after = 0.25f}, automatic{});
             const std::vector<fp16> mine = contribution_of<fp16>(comm.rank(), long_count);
             std::vector<fp16> x = mine;
             auto few = contribution_of<fp16>(comm.rank(), 2);
@@ -199,11 +199,11 @@ TEST_CASE("rounded_once by owners: several in flight, ended in another order on 
                 std::deque<operation> all;
                 for (const std::size_t count : counts) data.push_back(contribution_of<bf16>(comm.rank(), count));
                 for (std::vector<bf16>& x : data)
-                    all.push_back(start_allreduce(comm, std::span(x), rounded_once{.after = 0.5f}, by_owner{}));
+                    all.push_back(start_allreduce(comm, std::span(x), rounded_once<>{.after = 0.5f}, by_owner{}));
                 for (std::size_t k = 0; k != counts.size(); ++k) {
                     const std::size_t i = (k * 5 + comm.rank()) % counts.size();
                     all[i].wait();
-                    found += !same_bits(data[i], in_rank_order<bf16>(ranks, counts[i], rounded_once{.after = 0.5f}));
+                    found += !same_bits(data[i], in_rank_order<bf16>(ranks, counts[i], rounded_once<>{.after = 0.5f}));
                 }
             }
             wrong[comm.rank()] = found;
@@ -235,7 +235,7 @@ TEST_CASE("rounded_once by owners: ranks whose counts, ops or scales differ are 
     CHECK(all_are(ends(3, [](auto& comm) { // one rank would divide what others only add
         std::vector<bf16> x(40'000);
         status s;
-        allreduce(comm, std::span(x), rounded_once{.after = comm.rank() == 1 ? 0.5f : 1.f}, by_owner{}, s);
+        allreduce(comm, std::span(x), rounded_once<>{.after = comm.rank() == 1 ? 0.5f : 1.f}, by_owner{}, s);
         return s.code;
     })));
     CHECK(all_are(ends(4, [](auto& comm) { // one short and one long: their choices differ, too

@@ -104,7 +104,7 @@ void many_is_one_by_one(const O& op) {
 }
 
 TEST_CASE("rounded_once combines many at once as it does one by one", "[rounded_once]") {
-    many_is_one_by_one<bf16>(rounded_once{.before = 3.f, .after = 0.1f});
+    many_is_one_by_one<bf16>(rounded_once<>{.before = 3.f, .after = 0.1f});
     many_is_one_by_one<fp16>(rounded_once{});
     many_is_one_by_one<fp16>(rounded_once<max>{.after = 0.5f});
     many_is_one_by_one<fp8_e5m2>(rounded_once{});
