@@ -22,7 +22,7 @@ int main() {
         bough::allreduce(comm, std::span(sum), bough::plus{});
         bough::allreduce(comm, std::span(once), bough::rounded_once{});
         const float share = 1.0f / static_cast<float>(comm.size());
-        bough::allreduce(comm, std::span(average), bough::rounded_once{.after = share});
+        bough::allreduce(comm, std::span(average), bough::rounded_once<>{.after = share});
         if (speaks) {
             std::printf("exactly       262.289\n"); // 256 + 7 * the bf16 next to 0.9
             std::printf("each combine  %g\n", float(sum[0]));

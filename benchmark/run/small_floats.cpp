@@ -14,6 +14,7 @@
 #include <bough/barrier.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/combine.hpp>
+#include <bough/op/quantised_sum.hpp>
 #include <bough/op/rounded_once.hpp>
 #include <bough/op/small_float.hpp>
 #include <bough/transport/shared_memory.hpp>
@@ -99,9 +100,9 @@ void many_row(const char* name, int rounds) {
 
 // --- allreduce ---
 
-constexpr std::size_t ways = 6;
-constexpr std::array<const char*, ways> names{"float",   "bf16", "fp16", "bf16, rounded once", "fp16, rounded once",
-                                              "fp8_e5m2"};
+constexpr std::size_t ways = 7;
+constexpr std::array<const char*, ways> names{
+    "float", "bf16", "fp16", "bf16, rounded once", "fp16, rounded once", "fp8_e5m2", "float, quantised"};
 
 struct board : wire_up_board {
     std::atomic<int> turns{0};
@@ -127,7 +128,8 @@ void run(Group& g, vectors& v, std::size_t way) {
     case 2: return allreduce(g, std::span<const fp16>(v.half), std::span(v.half_out), plus{});
     case 3: return allreduce(g, std::span<const bf16>(v.brain), std::span(v.brain_out), rounded_once{});
     case 4: return allreduce(g, std::span<const fp16>(v.half), std::span(v.half_out), rounded_once{});
-    default: return allreduce(g, std::span<const fp8_e5m2>(v.quarter), std::span(v.quarter_out), plus{});
+    case 5: return allreduce(g, std::span<const fp8_e5m2>(v.quarter), std::span(v.quarter_out), plus{});
+    default: return allreduce(g, std::span<const float>(v.wide), std::span(v.wide_out), quantised_sum<>{});
     }
 }
 

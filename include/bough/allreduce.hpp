@@ -32,6 +32,7 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/in_blocks.hpp>
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
@@ -97,7 +98,16 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
     });
 }
 
-struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true}> {
+// An op whose messages are blocks of encoded values, as quantised_sum.
+template <class T, RunsCalls Comm, class O, class Choice>
+requires BlockwiseOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
+                                                const Choice& choice) {
+    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+        return comm.refuse(bad);
+    return run_in_blocks<goal::allreduce>(comm, in, out, rank_t{0}, op, choice);
+}
+
+struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true, .blocks = true}> {
     template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, data, data, op, choice);

@@ -166,6 +166,7 @@
 #include <bough/op/location.hpp>
 #include <bough/op/logical.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/op/quantised_sum.hpp>
 #include <bough/op/rounded_once.hpp>
 #include <bough/op/run_time_op.hpp>
 #include <bough/op/run_time_type.hpp>

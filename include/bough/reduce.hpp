@@ -32,6 +32,7 @@
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/in_blocks.hpp>
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
@@ -102,7 +103,20 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
                          });
 }
 
-struct reduce_forms : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true}> {
+// An op whose messages are blocks of encoded values, as quantised_sum.
+template <class T, RunsCalls Comm, class O, class Choice>
+requires BlockwiseOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, root to,
+                                             const Choice& choice) {
+    const bool is_root = comm.rank() == to.rank;
+    if (is_root)
+        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+            return comm.refuse(bad);
+    if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    return run_in_blocks<goal::reduce>(comm, in, is_root ? out : std::span<T>(), to.rank, op, choice);
+}
+
+struct reduce_forms
+    : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true, .blocks = true}> {
     template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, const O& op, root to, const Choice& choice = {}) {
         return detail::run_reduce<T>(on, data, data, op, to, choice);

@@ -68,11 +68,11 @@ void once_is_float_rounded() {
 
                 std::vector<T> out(count);
                 allreduce(comm, std::span<const T>(mine), std::span(out),
-                          rounded_once{.after = 1.f / static_cast<float>(comm.size())});
+                          rounded_once<>{.after = 1.f / static_cast<float>(comm.size())});
                 ok = ok && same_bits(out, narrowed<T>(wide, 1.f / static_cast<float>(comm.size())));
 
                 x = mine;
-                auto started = start_allreduce(comm, std::span(x), rounded_once{.before = 2.f});
+                auto started = start_allreduce(comm, std::span(x), rounded_once<>{.before = 2.f});
                 started.wait();
                 std::vector<float> doubled = widened(mine);
                 for (float& v : doubled) v *= 2.f;

@@ -57,6 +57,7 @@ struct parameters {
     bool lists = false;  // a list of counts or members follows the data
     bool trees = false;  // the choice may be a tree
     bool values = false; // one value may stand for a vector, and the result is returned
+    bool blocks = false; // an op may be a BlockwiseOp (bough/op/lift.hpp)
 };
 template <class Goal, parameters P>
 struct takes {
@@ -294,6 +295,8 @@ consteval bool explain_elements() {
     else if constexpr (!Forms::wanted.op)
         return explain_wire<std::remove_const_t<T>>();
     else if constexpr (LiftedOp<O, std::remove_const_t<T>>)
+        return true;
+    else if constexpr (Forms::wanted.blocks && BlockwiseOp<O, std::remove_const_t<T>>)
         return true;
     else if constexpr (explain_wire<std::remove_const_t<T>>())
         return explain_op<O, std::remove_const_t<T>>();

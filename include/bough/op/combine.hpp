@@ -52,8 +52,9 @@ template <class T, class O>
 constexpr void combine_apart(const O& op, const T* __restrict lower, const T* __restrict upper, T* __restrict out,
                              std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
+    const std::size_t whole = count - count % block;
     std::size_t i = 0;
-    for (; count - i >= block; i += block) {
+    for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) out[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }
@@ -63,8 +64,9 @@ constexpr void combine_apart(const O& op, const T* __restrict lower, const T* __
 template <class T, class O>
 constexpr void combine_into_lower(const O& op, T* __restrict lower, const T* __restrict upper, std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
+    const std::size_t whole = count - count % block;
     std::size_t i = 0;
-    for (; count - i >= block; i += block) {
+    for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) lower[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }
@@ -74,8 +76,9 @@ constexpr void combine_into_lower(const O& op, T* __restrict lower, const T* __r
 template <class T, class O>
 constexpr void combine_into_upper(const O& op, const T* __restrict lower, T* __restrict upper, std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
+    const std::size_t whole = count - count % block;
     std::size_t i = 0;
-    for (; count - i >= block; i += block) {
+    for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k) upper[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
     }

@@ -7,6 +7,15 @@
 //   op.lower(state) -> T                  the result
 // A front door given such an op and a span of T lifts, combines and lowers. If you keep states of
 // your own, call it with a span of them: there the op is an ordinary one.
+//
+// BlockwiseOp: an op whose messages are blocks of encoded values, which all ranks contribute and their owner
+// combines at once (quantised_sum, bough/op/quantised_sum.hpp):
+//   O::block_values, O::block_bytes, O::blocks_of(n)     a block: so many values, as so many bytes; how many
+//                                                        blocks n values need
+//   op.encode(values, blocks)
+//   op.decode(blocks, values, alone)                     alone: nothing was combined
+//   op.combine_blocks(operands, size, out, n)            what `size` ranks contribute to n blocks
+//   op.hash_of_values()                                  of the numbers that it holds
 #ifndef BOUGH_OP_LIFT_HPP
 #define BOUGH_OP_LIFT_HPP
 
@@ -14,6 +23,9 @@
 #include <bough/op/wire.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -23,6 +35,17 @@ concept LiftedOp = !Op<O, T> && requires(const O& op, const T& x, const typename
     requires WireType<typename O::template state_type<T>>;
     { op.lift(x) } -> std::convertible_to<typename O::template state_type<T>>;
     { op.lower(state) } -> std::convertible_to<T>;
+};
+
+template <class O, class T>
+concept BlockwiseOp = !Op<O, T> && requires(const O& op, std::span<const T> in, std::span<T> out, std::byte* blocks,
+                                            const std::byte* const* operands, std::size_t n) {
+    requires O::block_values >= 1 && O::block_bytes >= 1;
+    { O::blocks_of(n) } -> std::same_as<std::size_t>;
+    { op.hash_of_values() } -> std::same_as<std::uint64_t>;
+    op.encode(in, blocks);
+    op.decode(blocks, out, true);
+    op.combine_blocks(operands, n, blocks, n);
 };
 
 template <class O, class T>

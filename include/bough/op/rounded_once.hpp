@@ -2,7 +2,7 @@
 // Rounded_once: an op on narrow numbers that is computed in a wider type and rounded once, at the end.
 //
 //   allreduce(comm, std::span(x), rounded_once{});                         x of bf16: sums in float
-//   allreduce(comm, std::span(x), rounded_once{.after = 1.0f / comm.size()});          the average
+//   allreduce(comm, std::span(x), rounded_once<>{.after = 1.0f / comm.size()});          the average
 //   reduce(comm, std::span(y), rounded_once<plus, double>{}, root{0});     y of float: sums in double
 //
 // Every value becomes a State, states travel and are combined by O, and each result is rounded to the
