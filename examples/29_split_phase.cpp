@@ -21,7 +21,7 @@ int main() {
 
         bough::operation first = bough::start_allreduce(comm, x, bough::plus{});
         bough::operation second = bough::start_reduce(comm, y, bough::plus{}, bough::root{2});
-        double work = 0;
+        [[maybe_unused]] double work = 0;
         for (int i = 0; i != 100; ++i) {
             work += i;
             comm.progress(); // both go on

@@ -37,7 +37,6 @@ namespace {
 
 using bough::rank_t;
 using clock_type = std::chrono::steady_clock;
-constexpr rank_t most_ranks = wire_up_board::most_ranks;
 
 struct alignas(64) flagged_line {
     std::atomic<std::uint64_t> number{0};

@@ -77,8 +77,8 @@ locals second_function() {
     all.add(local{}, [](int a, int b) { return a - b; });
     return all;
 }
-const auto of_a_variable = [](int a, int b) { return a + b; };
-const auto of_another = [](int a, int b) { return a + b; };
+[[maybe_unused]] const auto of_a_variable = [](int a, int b) { return a + b; };
+[[maybe_unused]] const auto of_another = [](int a, int b) { return a + b; };
 
 template <int First, int... N>
 void add_records(std::vector<std::uint64_t>& ids, std::integer_sequence<int, N...>) {

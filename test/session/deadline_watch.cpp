@@ -375,8 +375,8 @@ TEST_CASE("deadline: nothing is asked before the last quarter of the time") {
 
 TEST_CASE("deadline: an operation that proposed in one call withdraws nothing in the next ones") {
     struct counting : testing::transport_archetype {
-        counting(testing::transport_archetype end, std::size_t& control_messages)
-            : testing::transport_archetype(std::move(end)), count(&control_messages) {}
+        counting(testing::transport_archetype link, std::size_t& control_messages)
+            : testing::transport_archetype(std::move(link)), count(&control_messages) {}
         posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
             *count += tag.segment >= bough::detail::inquiry_segment;
             return testing::transport_archetype::post_send(to, tag, bytes, id);

@@ -78,7 +78,9 @@ using deeds = std::vector<std::pair<const char*, std::function<bool()>>>;
 template <class X>
 int wrong_deeds_of_child(in_flight<X>& mine, deeds all = {}) {
     using namespace bough;
-    auto& [comm, op, bound] = mine;
+    std::optional<communicator<X>>& comm = mine.comm; // no bindings: clang 14 does not let lambdas capture those
+    std::optional<operation>& op = mine.op;
+    std::optional<persistent_operation>& bound = mine.bound;
     const std::initializer_list<deeds::value_type> common{
         {"wait", [&] { return says_forked_child(*op) && says_forked_child(*bound); }},
         {"wait for the later one first", [&] { return says_forked_child(*bound) && says_forked_child(*op); }},
@@ -156,7 +158,9 @@ template <class X, class LetGo, class Wait>
 int wrong_beside_children(in_flight<X>& mine, std::size_t count, const LetGo& let_go, const Wait& wait_for_it,
                           deeds all = {}) {
     using namespace bough;
-    auto& [comm, op, bound] = mine;
+    std::optional<communicator<X>>& comm = mine.comm; // no bindings: clang 14 does not let lambdas capture those
+    std::optional<operation>& op = mine.op;
+    std::optional<persistent_operation>& bound = mine.bound;
     const rank_t p = comm->size();
     std::vector<std::uint64_t> x(count, comm->rank() + 1), y(3, 1);
     const std::uint64_t sum = std::uint64_t{p} * (p + 1) / 2;

@@ -31,15 +31,15 @@ constexpr std::array<entry, 7> shapes{{
 } // namespace
 
 std::vector<shape_name> shape_names() {
-    std::vector<shape_name> names;
-    for (const entry& e : shapes) names.push_back({e.name, e.takes_degree});
-    return names;
+    std::vector<shape_name> all;
+    for (const entry& e : shapes) all.push_back({e.name, e.takes_degree});
+    return all;
 }
 
 std::string known_shapes() {
-    std::string names;
-    for (const entry& e : shapes) names += (names.empty() ? "" : ", ") + std::string(e.name);
-    return names;
+    std::string text;
+    for (const entry& e : shapes) text += (text.empty() ? "" : ", ") + std::string(e.name);
+    return text;
 }
 
 std::optional<any_shape> find_shape(std::string_view name, std::optional<bough::rank_t> degree) {
