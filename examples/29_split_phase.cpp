@@ -14,14 +14,14 @@
 #include <vector>
 
 int main() {
-    std::array<double, 3> said{};
+    std::array<double, 4> said{};
     bough::in_process{5}.run([&](auto transport) {
         bough::communicator comm{std::move(transport)};
         std::vector<double> x(1000, comm.rank()), y(3, 1);
 
         bough::operation first = bough::start_allreduce(comm, x, bough::plus{});
         bough::operation second = bough::start_reduce(comm, y, bough::plus{}, bough::root{2});
-        [[maybe_unused]] double work = 0;
+        double work = 0;
         for (int i = 0; i != 100; ++i) {
             work += i;
             comm.progress(); // both go on
@@ -37,9 +37,9 @@ int main() {
             work += i;
             total.wait();
         }
-        if (comm.rank() == 2) said = {x[999], y[0], sum};
+        if (comm.rank() == 2) said = {x[999], y[0], sum, work};
     });
-    std::cout << said[0] << ' ' << said[1] << ' ' << said[2] << '\n';
+    std::cout << said[0] << ' ' << said[1] << ' ' << said[2] << ' ' << said[3] << '\n';
 
     // A helper thread carries the operations on while their ranks only compute.
     std::array<bool, 5> done{};
