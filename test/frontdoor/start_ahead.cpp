@@ -2,9 +2,19 @@
 // Operations in flight of which the newer ones must not stop the older ones, however few slots there are.
 #include "support/catch.hpp"
 #include "support/two_late.hpp"
+#include <bough/allreduce.hpp>
+#include <bough/broadcast.hpp>
+#include <bough/op/arithmetic.hpp>
+#include <bough/operation.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/fnomial.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <thread>
 #include <utility>
+#include <vector>
 
 using namespace bough;
 
@@ -32,4 +42,29 @@ TEST_CASE("start: messages that newer operations hold leave their slots to an ol
             });
             for (const status& s : ends) CHECK(s.code == errc::ok);
         }
+}
+
+TEST_CASE("start: thousands of operations may wait behind one whose peer is late") {
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto t) {
+        communicator comm{std::move(t), {.timeout_ns = 20'000'000'000}};
+        std::vector<char> bytes(6000, 'x');
+        int x = 1;
+        if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(400)); // so questions are asked
+        operation first = start_allreduce(comm, x, plus{}, fnomial{.degree = 2});
+        std::vector<operation> all;
+        const auto start = [&] {
+            for (char& b : bytes) all.push_back(start_broadcast(comm, std::span(&b, 1), root{0}));
+        };
+        if (comm.rank() == 0) start();
+        status s;
+        first.wait(s);
+        wrong += bool(s) || x != 2;
+        if (comm.rank() == 1) start();
+        for (operation& op : all) {
+            op.wait(s);
+            wrong += bool(s);
+        }
+    });
+    CHECK(wrong == 0);
 }

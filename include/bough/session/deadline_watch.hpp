@@ -48,6 +48,7 @@ public:
 
     void look(std::uint64_t now) {
         look_at_departures(now);
+        has_freed_slots_ = false;
         for (std::size_t i = flight_.size(); i-- != 0;) {
             session_operation& op = flight_[i];
             if (op.result_) continue;
@@ -105,7 +106,8 @@ private:
             const bool is_oldest = flight_.is_oldest(op);
             if (is_oldest && what != due::proposal && !std::exchange(op.asked_, true)) inquire(op);
             if (what == due::proposal) return propose(op, now);
-            matching_.free_slots(); // the questions of others may need slots
+            // The questions of others may need slots. Once is enough: nothing is polled in between.
+            if (!std::exchange(has_freed_slots_, true)) matching_.free_slots();
             if (what == due::question) return;
             search_.begin_round(now, op.part_ns() / 2);
             if (what == due::search) op.search_ = search_.round();
@@ -278,6 +280,7 @@ private:
     failure<T>& failure_;
     const disputes<T>& disputes_;
     absence_search search_;
+    bool has_freed_slots_ = false; // in this look()
 };
 
 } // namespace bough::detail
