@@ -36,6 +36,7 @@
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/via_state.hpp>
+#include <bough/concepts/op.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
@@ -87,7 +88,7 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
     if (is_root)
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
-    if constexpr (requires { op.op; })
+    if constexpr (requires { requires Op<std::remove_cvref_t<decltype(op.op)>, T>; })
         if (needs_no_state<T>(op, comm.size())) return detail::run_reduce<T>(comm, in, out, op.op, to, choice);
     if constexpr (CombinesMany<O, T>) {
         if (to.rank < comm.size() && !detail::check_data(in.data(), in.size(), sizeof(T))) {

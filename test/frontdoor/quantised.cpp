@@ -11,6 +11,7 @@
 #include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <atomic>
 #include <cmath>
@@ -175,5 +176,17 @@ TEST_CASE("quantised: calls that differ are told, and a plan that passes partial
             reduce(comm, std::span(x), quantised_sum<>{}, root{2}, s);
         },
         "root: not a rank of the group");
+    both(
+        [](auto& comm, status& s) {
+            floats x(1000, 1);
+            allreduce(comm, std::span(x), quantised_sum<>{}, fnomial{.degree = 2}, s);
+        },
+        "by_owner{}");
+    both(
+        [](auto& comm, status& s) {
+            floats x(1000, 1);
+            allreduce(comm, std::span(x), quantised_sum<>{}, automatic{.required = same_bits_for_any_partition}, s);
+        },
+        "choice: blocks of encoded values have not the bits");
     CHECK(wrong == 0);
 }

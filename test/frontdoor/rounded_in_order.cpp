@@ -17,6 +17,7 @@
 #include <bough/reduce_scatter.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/simulated.hpp>
+#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <array>
@@ -174,6 +175,11 @@ TEST_CASE("rounded_once left to itself: long vectors travel as they are, short o
             states.assign(mine.begin(), mine.end());
             allreduce(comm, std::span(x), rounded_once{}, ring{});
             allreduce(comm, std::span(states), plus{}, ring{});
+            for (std::size_t i = 0; i != long_count; ++i) found += x[i].bits() != fp16::rounded(states[i]).bits();
+            x = mine;
+            states.assign(mine.begin(), mine.end());
+            allreduce(comm, std::span(x), rounded_once{}, fnomial{.degree = 2});
+            allreduce(comm, std::span(states), plus{}, fnomial{.degree = 2});
             for (std::size_t i = 0; i != long_count; ++i) found += x[i].bits() != fp16::rounded(states[i]).bits();
             x = mine;
             states.assign(mine.begin(), mine.end());

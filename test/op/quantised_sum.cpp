@@ -56,13 +56,29 @@ values decoded(const block& b) {
 
 TEST_CASE("quantised_sum: a code is as near as half a scale, at every magnitude") {
     std::mt19937_64 random(bough_test::seed());
-    for (int exponent = -149; exponent <= 127; exponent += 3) {
+    for (int exponent = -149; exponent <= 127; ++exponent) {
         const values x = random_values(random, exponent);
         const values y = decoded(encoded(x));
-        // Below about 2^-134 the scale is the least one.
-        const double within = std::max(largest(x) / 253.0, std::ldexp(1.0, -142));
+        // Below 2^-126 a scale has fewer bits.
+        const double within = largest(x) / 253.0 + (largest(x) < std::ldexp(1.0, -126) ? std::ldexp(1.0, -135) : 0);
         CAPTURE(exponent);
         for (std::size_t i = 0; i != x.size(); ++i) CHECK(std::fabs(double{x[i]} - y[i]) <= within);
+    }
+}
+
+TEST_CASE("quantised_sum: the largest floats stay finite") {
+    for (const float most : {std::numeric_limits<float>::max(), std::nextafter(std::numeric_limits<float>::max(), 0.0f),
+                             -std::numeric_limits<float>::max()}) {
+        values x{};
+        x[3] = most, x[4] = most / 3;
+        const values y = decoded(encoded(x));
+        CHECK(std::isfinite(y[3]));
+        for (std::size_t i = 0; i != x.size(); ++i)
+            CHECK(std::fabs(double{x[i]} - y[i]) <= std::fabs(double{most}) / 253);
+        values sums{};
+        sums[3] = -most / 2;
+        codec{}.add(encoded(x).data(), sums.data());
+        CHECK(sums[3] == -most / 2 + y[3]);
     }
 }
 

@@ -56,14 +56,21 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         const auto decode = [&held, blocks, out, alone] {
             if (!out.empty()) held.decode(blocks, out, alone);
         };
-        const auto as_it_is = [](const auto& c) { return c; };
         if constexpr (std::same_as<Choice, automatic>) {
-            return comm.then(run_choice<Goal>(comm, typed, by_owner{}, as_it_is), decode);
+            const requirements& needed = choice.required;
+            const bool is_its =
+                !needed.bracket.claimed() || needed.bracket == algorithm_for<Goal>(by_owner{}).bracket(typed.at);
+            if (needed.any_partition || !is_its) {
+                status s = invalid_argument("choice: blocks of encoded values have not the bits that are required");
+                s.code = errc::unsupported;
+                return comm.refuse(s);
+            }
+            return comm.then(run_choice_in_series<Goal>(comm, typed, by_owner{}), decode);
         } else {
             if (!chosen_in_series<Goal>(choice))
                 return comm.refuse(invalid_argument(
                     "choice: this op combines what all ranks hold at once, so it needs by_owner{} or automatic{}"));
-            return comm.then(run_choice<Goal>(comm, typed, choice, as_it_is), decode);
+            return comm.then(run_choice_in_series<Goal>(comm, typed, choice), decode);
         }
     });
 }

@@ -49,6 +49,16 @@ bool chosen_in_series([[maybe_unused]] const Choice& choice) {
         return false; // a tree source
 }
 
+// Pre: chosen_in_series(choice).
+template <class Goal, RunsCalls Comm, class T, class Choice>
+status run_choice_in_series([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<T>& typed,
+                            [[maybe_unused]] const Choice& choice) {
+    if constexpr (is_plan<Choice>::value || ServesGoal<Choice, Goal>)
+        return run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
+    else
+        return {}; // a tree source
+}
+
 // Runs the call if its plan combines in series, and sets `result`. False: it must run on states. `typed`
 // has no op yet. The numbers that an op has are part of the signature, since owners apply them to the values
 // of others: ranks that give different ones are told.
@@ -77,7 +87,7 @@ bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& 
             runs = chosen_in_series<Goal>(choice);
             if (!runs) return {};
             typed.op.state = &comm.hold(op);
-            return run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
+            return run_choice_in_series<Goal>(comm, typed, choice);
         }
     });
     if (runs || said) result = said;

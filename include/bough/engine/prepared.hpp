@@ -61,7 +61,7 @@ public:
             engine_.forget();
         }
         if (!laid_out_.is_of(c)) lay_out(c);
-        BOUGH_EXPECTS(c.combine_many == nullptr || bound_.series_operands() != 0,
+        BOUGH_EXPECTS(c.combine_many == nullptr || bound_.series_operands() != 0 || !combines(),
                       "combine_many: only for plans that combine in series");
     }
 
@@ -131,6 +131,10 @@ public:
                of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
                   outgoing_, operands_, bound_.operands, straight_list_);
+    }
+    bool combines() const noexcept {
+        return std::any_of(bound_.steps.begin(), bound_.steps.end(),
+                           [](const bound_step& s) { return s.verb == verb::combine; });
     }
     // Do messages of the current run lie in the input (0), or the output (1)?
     bool sends_or_receives(std::uint32_t buffer) const noexcept {

@@ -16,6 +16,7 @@
 //   op.decode(blocks, values, alone)                     alone: nothing was combined
 //   op.combine_blocks(operands, size, out, n)            what `size` ranks contribute to n blocks
 //   op.hash_of_values()                                  of the numbers that it holds
+// None of them throws.
 #ifndef BOUGH_OP_LIFT_HPP
 #define BOUGH_OP_LIFT_HPP
 
@@ -42,10 +43,14 @@ concept BlockwiseOp = !Op<O, T> && requires(const O& op, std::span<const T> in, 
                                             const std::byte* const* operands, std::size_t n) {
     requires O::block_values >= 1 && O::block_bytes >= 1;
     { O::blocks_of(n) } -> std::same_as<std::size_t>;
-    { op.hash_of_values() } -> std::same_as<std::uint64_t>;
-    op.encode(in, blocks);
-    op.decode(blocks, out, true);
-    op.combine_blocks(operands, n, blocks, n);
+    { op.hash_of_values() }
+    noexcept->std::same_as<std::uint64_t>;
+    { op.encode(in, blocks) }
+    noexcept;
+    { op.decode(blocks, out, true) }
+    noexcept;
+    { op.combine_blocks(operands, n, blocks, n) }
+    noexcept;
 };
 
 template <class O, class T>

@@ -13,8 +13,9 @@
 //
 // Error        with int8_blocks, of an element of a sum (after = 1): at most (m0 + m1 + ... + M) / 253, and
 //              what float loses in p - 1 additions. m_r is the largest magnitude in the element's block on
-//              rank r, M the largest of the block's sums. A block that has a NaN or an infinity on some rank
-//              becomes NaN on all
+//              rank r, M the largest of the block's sums. For each of them that is below 2^-126 there are
+//              2^-135 more. A block that has a NaN or an infinity on some rank, or a sum that overflows,
+//              becomes NaN on all; sums are made before `after` is applied
 // Agreement    the codec and `after` are equal on all ranks, and the counts
 // Determinism  the bits depend on the ranks, and on the place of an element modulo the block; they are the
 //              same on all ranks, on every processor
@@ -44,11 +45,12 @@ namespace bough::inline BOUGH_ABI {
 // How a block of `values` floats travels: as `bytes` bytes. decode(encode(x)) is near x; how near is the
 // codec's promise. A last block that is not full is filled up with zeros. Bytes lie at any address, floats at
 // those of a float. Optional: codec.add(from, sums) adds what decode() gives; codec.hash_of_values(), if it
-// holds numbers that must be equal on all ranks.
+// holds numbers that must be equal on all ranks. None of them throws. At most 65536 values: some blocks of
+// floats lie on the stack.
 template <class C>
 concept BlockCodec = std::copy_constructible<C> &&
     requires(const C& codec, const float* values, float* decoded, std::byte* to, const std::byte* from) {
-    requires C::values >= 1 && C::bytes >= 1;
+    requires C::values >= 1 && C::values <= 65536 && C::bytes >= 1;
     { codec.encode(values, to) }
     noexcept;
     { codec.decode(from, decoded) }
@@ -57,7 +59,8 @@ concept BlockCodec = std::copy_constructible<C> &&
 
 // A float as the scale, then one signed byte for each value: the nearest multiple of the scale, which is the
 // least with 16 significant bits that keeps the codes within -127 to 127.
-// Error: at most half a scale, so 1 / 253 of the largest magnitude of the block.
+// Error: at most half a scale, so 1 / 253 of the largest magnitude of the block; 2^-135 more where that is
+// below 2^-126.
 template <std::size_t Values = 256>
 requires(Values % 16 == 0) struct int8_blocks {
     static constexpr std::size_t values = Values, bytes = sizeof(float) + Values;
@@ -137,7 +140,10 @@ struct quantised_sum {
 
 private:
     void add(const std::byte* from, float* sums) const noexcept {
-        if constexpr (requires { codec.add(from, sums); }) {
+        if constexpr (requires {
+                          { codec.add(from, sums) }
+                          noexcept;
+                      }) {
             codec.add(from, sums);
         } else {
             alignas(64) float next[block_values];

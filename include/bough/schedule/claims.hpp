@@ -20,8 +20,9 @@
 //                             (so that the price of a large plan follows from small ones)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
-//   A::combines_in_series     a result is one series of combines, with one operand from each rank in rank order
-//                             (bough/schedule/series.hpp), and there are no others                  absent: no
+//   A::combines_in_series     a result is one series of combines, with one operand from each rank
+//                             (bough/schedule/series.hpp), and there are no others; in rank order if it also
+//                             keeps_rank_order                                                      absent: no
 //   A::may_hold, A::serves, a.hash()     see bough/concepts/plan.hpp
 //   A::text_tells, a.identity()          see identity_of, below
 // verify_claims(plan) proves them (bough/verify/verify_claims.hpp), for your own algorithms too.

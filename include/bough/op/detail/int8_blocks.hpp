@@ -34,7 +34,7 @@ struct int8_block {
     using any_code = typename at_any_address<signed char>::type;
 
     // The scale that makes the largest magnitude 127, rounded up to 16 significant bits; a NaN, if a value is
-    // none or infinite.
+    // none or infinite. For the largest floats it is a little less, so that 127 times the scale is finite.
     BOUGH_ALWAYS_INLINE static float scale_of(const any_float* values) noexcept {
         std::uint32_t most = 0;
         BOUGH_INDEPENDENT
@@ -44,8 +44,9 @@ struct int8_block {
         }
         if (most >= 0x7f80'0000u) return std::bit_cast<float>(0x7fc0'0000u);
         const auto exact = std::bit_cast<std::uint32_t>(std::bit_cast<float>(most) / 127.0f);
+        constexpr std::uint32_t least = 0x100, largest = 0x7c01'0200; // 2^-141, 33026 * 2^106
         const std::uint32_t rounded = (exact + 0xffu) & ~0xffu;
-        return std::bit_cast<float>(rounded == 0 ? 0x100u : rounded);
+        return std::bit_cast<float>(rounded < least ? least : rounded > largest ? largest : rounded);
     }
     // A block: the scale, and the codes.
     BOUGH_ALWAYS_INLINE static void encode_here(const std::byte* from, std::byte* to) noexcept {
