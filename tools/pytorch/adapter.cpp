@@ -598,11 +598,11 @@ const engine& engine_of(const c10::intrusive_ptr<c10d::ProcessGroup>& group, con
     return its->its_engine();
 }
 c10::intrusive_ptr<c10d::ProcessGroup> shrink(const c10::intrusive_ptr<c10d::ProcessGroup>& group,
-                                              std::chrono::milliseconds timeout) {
+                                              std::chrono::milliseconds timeout, bool majority) {
     int rank = 0, size = 0;
     char why[1024] = "";
     bough_torch::group* const made =
-        bough_torch::shrink(engine_of(group, "shrink").get(), ns_of(timeout), rank, size, why, sizeof why);
+        bough_torch::shrink(engine_of(group, "shrink").get(), ns_of(timeout), majority, rank, size, why, sizeof why);
     return c10::make_intrusive<ProcessGroupBough>(owned(made, "shrink", why), rank, size);
 }
 // Have all that are alive said yes? Have all ranks taken part?
@@ -644,7 +644,7 @@ PYBIND11_MODULE(_bough_torch, m) {
             return std::string(bough_torch::address(engine_of(group, "address").get()));
         },
         pybind11::arg("group"));
-    m.def("shrink", &shrink, pybind11::arg("group"), pybind11::arg("timeout"), released());
+    m.def("shrink", &shrink, pybind11::arg("group"), pybind11::arg("timeout"), pybind11::arg("majority"), released());
     m.def("agree", &agree, pybind11::arg("group"), pybind11::arg("mine"), pybind11::arg("timeout"), released());
     m.def("report", &report, pybind11::arg("group"), released());
     m.def("diagnose", &diagnose, pybind11::arg("files"), released());

@@ -18,13 +18,14 @@ import torch.distributed as dist
 
 import _bough_torch
 
-_shrunk = None  # a group of survivors that is not the default group yet
+_survivors = None  # a group of survivors that is not the default group yet, and the default group that it came from
+_made = None  # what init_process_group gets within shrink()
 _shrinks = 0  # torch counts groups anew after each, and recordings need names of their own
 
 
 def _create(options, _):
-    if _shrunk is not None:
-        return _shrunk
+    if _made is not None:
+        return _made
     accumulate = os.environ.get("BOUGH_TORCH_ACCUMULATE", "")
     if accumulate not in ("", "float"):
         raise ValueError("BOUGH_TORCH_ACCUMULATE: must be 'float' or empty, not %r" % accumulate)
@@ -40,40 +41,54 @@ def _create(options, _):
                              os.environ.get("BOUGH_SOCKET_IFNAME", ""))
 
 
+def _checked(timeout):
+    if timeout <= datetime.timedelta(0):
+        raise ValueError("timeout: must be longer than nothing, not %s" % timeout)
+    return max(timeout, datetime.timedelta(milliseconds=1))
+
+
 def _default():
     return dist.distributed_c10d._get_default_group()
 
 
 def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
     """A barrier that says, if it fails, which rank is missing. The group is of no use then."""
-    _bough_torch.monitored_barrier(group if group is not None else _default(), timeout)
+    _bough_torch.monitored_barrier(group if group is not None else _default(), _checked(timeout))
 
 
 def agree(mine, group=None, timeout=datetime.timedelta(seconds=30)):
-    """True on all ranks that are alive, if all of them have said True. It works after failures, too."""
-    return _bough_torch.agree(group if group is not None else _default(), bool(mine), timeout)[0]
+    """True on all ranks that come in time, if all of these have said True. It works after failures, too. A rank that
+    does not come within the timeout is taken for dead: its own call raises, and so does every later one."""
+    return _bough_torch.agree(group if group is not None else _default(), bool(mine), _checked(timeout))[0]
 
 
-def shrink(timeout=datetime.timedelta(seconds=30)):
+def shrink(timeout=datetime.timedelta(seconds=30), majority=False):
     """Makes the survivors the default group. All ranks of the default group that are alive call it, after one of
     them has died; who does not come in time is left out. Operations in flight are given up. Ranks are numbered anew
     in their old order. Groups of new_group() are gone, as after destroy_process_group(): make them again, and
-    DistributedDataParallel, too. If it raises, it may be called again."""
-    global _shrunk, _shrinks
-    old = _shrunk if _shrunk is not None else _default()
+    DistributedDataParallel, too. With majority=True it raises unless more than half of the ranks are left: so of
+    the parts of a network that has come apart at most one goes on. If it raises, it may be called again, unless it
+    says that this rank was left out."""
+    global _survivors, _made, _shrinks
+    timeout = _checked(timeout)
+    origin = _default()
+    old = _survivors[0] if _survivors is not None and _survivors[1] is origin else origin
+    _survivors = None
     while True:
-        _shrunk = _bough_torch.shrink(old, timeout)
+        group = _bough_torch.shrink(old, timeout, majority)
+        _survivors = (group, origin)
         store, why = None, "another rank says why"
         try:
-            store = _store_of(_shrunk, timeout)
+            store = _store_of(group, timeout)
         except (RuntimeError, OSError) as error:
             why = error
-        all_have_it, nobody_is_gone = _bough_torch.agree(_shrunk, store is not None, timeout)
+        all_have_it, nobody_is_gone = _bough_torch.agree(group, store is not None, timeout)
         if all_have_it and nobody_is_gone:
             break
         if nobody_is_gone:  # it would be the same again
             raise RuntimeError("bough: shrink: there is no store for the new group: %s" % why)
-        old = _shrunk
+        old = group
+    _survivors = None
     if dist.is_initialized():
         dist.destroy_process_group()
     # All have agreed, so from here on nothing depends on another rank. PyTorch would let all ranks meet in the store
@@ -81,11 +96,12 @@ def shrink(timeout=datetime.timedelta(seconds=30)):
     c10d = dist.distributed_c10d
     meet = c10d._store_based_barrier
     c10d._store_based_barrier = lambda *_, **__: None
+    _made = group
     try:
-        dist.init_process_group("bough", store=store, rank=_shrunk.rank(), world_size=_shrunk.size())
+        dist.init_process_group("bough", store=store, rank=group.rank(), world_size=group.size())
     finally:
+        _made = None
         c10d._store_based_barrier = meet
-    _shrunk = None
     _shrinks += 1
 
 

@@ -303,29 +303,46 @@ public:
         for (auto& j : given_up) j->tell();
     }
     // Nothing of the old communicator is left: its session has one user, the new group.
-    std::unique_ptr<group> shrink(std::uint64_t timeout_ns) {
+    std::unique_ptr<group> shrink(std::uint64_t timeout_ns, bool majority) {
         give_up();
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been shrunk already");
+        check_is_in();
         pairs_.clear();
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
-        communicator made = bough::shrink(*comm_);
+        comm_->core()->options.agreement =
+            majority ? bough::agreement_rule::majority : bough::agreement_rule::survivors;
+        bough::status s;
+        std::optional<communicator> survivors = bough::shrink(*comm_, s);
+        note_agreement(s);
+        communicator made = std::move(*survivors);
         comm_.reset();
         made.set_timeout_ns(timeout_ns_);
         return std::make_unique<group>(
             std::move(made),
             options{.timeout_ns = timeout_ns_, .same_bits = has_same_bits_, .accumulate_in_float = is_wide_}, address_);
     }
+    // The others have agreed without this rank. If it began again, it would go on alone, as they do.
+    void check_is_in() const {
+        if (is_out_) throw std::runtime_error("this rank was left out: the others have agreed without it and go on");
+    }
+    // Throws if the agreement has failed.
+    void note_agreement(const bough::status& s) {
+        if (!s) return;
+        is_out_ = s.code == bough::errc::peer_aborted && s.peer == comm_->world_rank(comm_->rank());
+        throw std::runtime_error(sentence_of(*comm_, s));
+    }
     agreement agree(bool mine, std::uint64_t timeout_ns) {
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been shrunk");
+        check_is_in();
         const std::uint64_t usual = comm_->options().timeout_ns;
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
         bough::detail::agreed_group reached; // bough::agree() does not say who is gone
         const bough::status s = bough::detail::reach_agreement(*comm_, bough::detail::members_of(*comm_),
                                                                comm_->context(), mine ? 1 : 0, reached);
         comm_->set_timeout_ns(usual);
-        bough::detail::throw_if(s);
+        note_agreement(s);
         const bool is_one_gone =
             std::any_of(reached.failed.begin(), reached.failed.end(), [](unsigned char how) { return how != 0; });
         return {.all_said_yes = reached.word == 1, .nobody_is_gone = !is_one_gone};
@@ -553,6 +570,7 @@ private:
     bool stopping_ = false;
     bool is_orphan_ = false;           // of the helper alone
     bool is_over_ = false;             // it takes no further call
+    bool is_out_ = false;              // the others go on without this rank
     std::optional<communicator> comm_; // none: the survivors have another group
     std::map<std::pair<bough::rank_t, bough::rank_t>, communicator> pairs_;
     std::vector<std::unique_ptr<job>> in_flight_;
@@ -597,7 +615,8 @@ group* make(int rank, int size, const store& where, const options& chosen, char*
         std::optional<transport> link = bough::join_composite(wire, joining, s);
         if (s.code == bough::errc::deadline || s.cause == bough::errc::deadline)
             return failed((bough::message_of(s) + ": the ranks have met at the store, but not all of them reach each " +
-                           "other; this one listens at " + wire.address() + ", or where BOUGH_SOCKET_IFNAME says")
+                           "other; this one listens at " + wire.address() +
+                           ": BOUGH_SOCKET_IFNAME names another interface")
                               .c_str(),
                           error, bytes);
         if (s) return failed(bough::message_of(s).c_str(), error, bytes);
@@ -606,9 +625,9 @@ group* make(int rank, int size, const store& where, const options& chosen, char*
         return failed(e.what(), error, bytes);
     }
 }
-group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* error, std::size_t bytes) {
+group* shrink(group* g, std::uint64_t timeout_ns, bool majority, int& rank, int& size, char* error, std::size_t bytes) {
     try {
-        std::unique_ptr<group> made = g->shrink(timeout_ns);
+        std::unique_ptr<group> made = g->shrink(timeout_ns, majority);
         rank = static_cast<int>(made->rank());
         size = static_cast<int>(made->size());
         return made.release();

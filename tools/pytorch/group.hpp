@@ -74,8 +74,9 @@ void stop_helper(group* g);
 void start(group* g, const call* calls, std::size_t count, done* told, void* context);
 // The ranks of `g` that are alive go on in a group of their own: all of them call it. What is in flight is
 // given up, and `g` takes no further call. `rank` and `size` are those in the new group. Null: `error` says
-// why; it may be called again.
-group* shrink(group* g, std::uint64_t timeout_ns, int& rank, int& size, char* error, std::size_t bytes);
+// why; it may be called again, unless this rank was left out. `majority`: it fails where no more than half of the
+// ranks are left.
+group* shrink(group* g, std::uint64_t timeout_ns, bool majority, int& rank, int& size, char* error, std::size_t bytes);
 // What the ranks that are alive have said; it works after failures, too.
 struct agreement {
     bool all_said_yes = false;

@@ -420,9 +420,18 @@ def test_shrink(rank, size):
     store = dist.distributed_c10d._get_default_store()
     if rank == size - 1:
         store.wait(["gone on"])
-        raises(lambda: bough_torch.shrink(datetime.timedelta(seconds=1)), "bough: shrink")
+        raises(lambda: bough_torch.shrink(datetime.timedelta(seconds=1)), "bough: shrink: ")
+        # The others go on without it. If it began again, it would be a job of its own.
+        for again in (bough_torch.shrink, lambda: bough_torch.agree(True)):
+            raises(again, "this rank was left out")
         store.set("heard", "yes")
+        dist.destroy_process_group()
+        dist.init_process_group("bough", store=dist.HashStore(), rank=0, world_size=1)
+        dist.all_reduce(torch.ones(3))  # nothing of the old group is in it
+        assert dist.get_world_size() == 1
         return
+    for nothing in (0, -1):
+        raises(lambda: bough_torch.shrink(datetime.timedelta(seconds=nothing)), "timeout: must be longer")
     # An operation that needs the rank that does not come is given up.
     w = dist.all_reduce(torch.ones(100000), async_op=True)
     bough_torch.shrink(datetime.timedelta(seconds=1))
@@ -446,6 +455,7 @@ def test_shrink(rank, size):
         return
     # The others are gone, without having been killed.
     raises(lambda: dist.all_reduce(torch.ones(1)), "rank")
+    raises(lambda: bough_torch.shrink(majority=True), "bough: shrink: 1 of %d ranks are known to agree" % (size - 1))
     bough_torch.shrink()
     x = torch.ones(5)
     dist.all_reduce(x)
