@@ -110,7 +110,7 @@ public:
                                                    std::uint64_t timeout_ns = default_timeout_ns) {
         const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
         std::string address;
-        if (result = find_address(place, address); result) return std::nullopt;
+        if (result = find_interface(place, address); result) return std::nullopt;
         detail::unique_fd mine;
         std::unique_ptr<detail::jobs::environment_server> server;
         if (place.rank == 0)
@@ -119,6 +119,8 @@ public:
             result = detail::jobs::environment_server::connect(place.address, place.port, place.rank, place.size, mine,
                                                                last);
         if (result) return std::nullopt;
+        // Now the name is known, which may have taken a while.
+        if (result = find_way(place, mine.get(), address); result) return std::nullopt;
         detail::jobs::launch_hello hello;
         const std::uint64_t now = detail::steady_now_ns();
         result = detail::jobs::launched_wire_up::greet(mine.get(), hello, last > now ? last - now : 0);
@@ -142,13 +144,20 @@ private:
     environment_wire_up(detail::unique_fd fd, const environment_place& place, std::string address,
                         std::unique_ptr<detail::jobs::environment_server> server)
         : address_(std::move(address)), server_(std::move(server)), wire_(std::move(fd), place.rank, place.size) {}
-    static status find_address(const environment_place& place, std::string& found) {
-        if (place.size == 1) return {};
+    static status find_interface(const environment_place& place, std::string& found) {
         const char* const interface = std::getenv("BOUGH_SOCKET_IFNAME");
-        if (interface == nullptr || *interface == '\0') return found = detail::address_towards(place.address), status{};
+        if (place.size == 1 || interface == nullptr || *interface == '\0') return {};
         found = detail::address_of_interface(interface);
         if (!found.empty()) return {};
         return invalid_argument("BOUGH_SOCKET_IFNAME: no interface of this machine has this name and an address");
+    }
+    // `fd`: the connection of a rank that is not 0.
+    static status find_way(const environment_place& place, int fd, std::string& found) {
+        if (place.size == 1 || !found.empty()) return {};
+        found = detail::address_towards(place.address);
+        if (found.empty() && place.rank != 0) found = detail::local_address_of(fd);
+        if (!found.empty()) return {};
+        return invalid_argument("MASTER_ADDR: no interface of this machine leads there");
     }
     static environment_wire_up joined_or_throw(std::uint64_t timeout_ns) {
         status s;

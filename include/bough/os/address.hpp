@@ -60,9 +60,38 @@ inline bool find_source(const addrinfo& there, sockaddr_storage& source) noexcep
            ::getsockname(asked.get(), reinterpret_cast<sockaddr*>(&source), &length) == 0;
 }
 
+// The numeric address of this end of a connection; empty: it has none.
+inline std::string local_address_of(int fd) {
+    sockaddr_storage at{};
+    socklen_t length = sizeof at;
+    if (::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &length) != 0) return {};
+    return numeric_text(reinterpret_cast<const sockaddr&>(at));
+}
+// The numeric address from which this machine sends to the world, or else that of an interface. (The
+// addresses asked for are of nobody: RFC 5737, RFC 3849.)
+inline std::string address_of_default_route() {
+    for (const char* const far : {"192.0.2.1", "2001:db8::1"}) {
+        addrinfo hints{}, *found = nullptr;
+        hints.ai_socktype = SOCK_DGRAM;
+        hints.ai_flags = AI_NUMERICHOST;
+        if (::getaddrinfo(far, "9", &hints, &found) != 0) continue;
+        const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
+        sockaddr_storage source{};
+        const auto& mine = reinterpret_cast<const sockaddr&>(source);
+        if (find_source(*found, source) && !is_loopback(mine) && is_for_all(mine)) return numeric_text(mine);
+    }
+    return address_of_interface({});
+}
+// Names of loopback on every system.
+inline bool is_local_name(std::string name) {
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name == "localhost" || name == "localhost.localdomain" || name == "ip6-localhost" || name == "ip6-loopback";
+}
+
 // The numeric address of this machine on the way to `host`, a name or an address: loopback for
 // "localhost" and for the addresses of loopback. Many systems give their own name an address of
-// loopback, which other machines cannot reach: then it is that of an interface. Empty: no way leads
+// loopback, which other machines cannot reach: then it is that of the default route, or of an
+// interface. Empty: no way leads
 // there.
 inline std::string address_towards(const std::string& host) {
     addrinfo hints{}, *found = nullptr;
@@ -73,7 +102,7 @@ inline std::string address_towards(const std::string& host) {
     if (::getaddrinfo(host.c_str(), port, &hints, &found) != 0) {
         hints.ai_flags = 0;
         if (::getaddrinfo(host.c_str(), port, &hints, &found) != 0) return {};
-        is_name = host != "localhost";
+        is_name = !is_local_name(host);
     }
     const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> all(found, &::freeaddrinfo);
     std::string local;
@@ -85,7 +114,7 @@ inline std::string address_towards(const std::string& host) {
         if (local.empty()) local = numeric_text(mine);
     }
     if (!local.empty() && is_name)
-        if (std::string other = address_of_interface({}); !other.empty()) return other;
+        if (std::string other = address_of_default_route(); !other.empty()) return other;
     return local;
 }
 
