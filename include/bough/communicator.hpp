@@ -56,7 +56,8 @@ public:
     T& transport() noexcept { return core_->shared_session()->transport(); }
     const communicator_options& options() const noexcept { return core_->options; }
     // Which way a message from a rank of this communicator comes; see SaysWays.
-    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const requires SaysWays<T> {
+    template <SaysWays X = T> // and not `requires`: clang 14 instantiates that for every transport
+    protocol way_of(rank_t peer, std::size_t bytes, bool combines) const {
         return shared_session()->with_lock(
             [&] { return shared_session()->transport().way_of(world_rank(peer), bytes, combines); });
     }

@@ -37,7 +37,7 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/group.hpp>
-#include <bough/launch/detail/growth.hpp>
+#include <bough/launch/growth.hpp>
 #include <bough/launch/meeting.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>

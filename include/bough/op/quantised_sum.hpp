@@ -36,7 +36,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -102,7 +101,7 @@ struct quantised_sum {
             codec.encode(from.data(), to);
         if (from.empty()) return;
         alignas(64) float last[block_values] = {};
-        std::memcpy(last, from.data(), from.size_bytes());
+        __builtin_memcpy(last, from.data(), from.size_bytes());
         codec.encode(last, to);
     }
     // `alone`: nothing was combined, so nothing is scaled yet.
@@ -112,7 +111,7 @@ struct quantised_sum {
             const std::size_t n = to.size() < block_values ? to.size() : block_values;
             codec.decode(from, made);
             if (alone) scale(made);
-            std::memcpy(to.data(), made, n * sizeof(float));
+            __builtin_memcpy(to.data(), made, n * sizeof(float));
             to = to.subspan(n);
             from += block_bytes;
         }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the members of a group that grows compute for themselves, and tell each other, before and after they
 // meet those who join (bough/grow.hpp).
-#ifndef BOUGH_LAUNCH_DETAIL_GROWTH_HPP
-#define BOUGH_LAUNCH_DETAIL_GROWTH_HPP
+#ifndef BOUGH_LAUNCH_GROWTH_HPP
+#define BOUGH_LAUNCH_GROWTH_HPP
 
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
