@@ -374,7 +374,7 @@ TEST_CASE("named: a rank may be thousands of calls behind the first one, which w
     for (const bool polls : {false, true}) {
         std::atomic<int> wrong{0}, made{0};
         in_process{3}.run([&](auto transport) {
-            constexpr int count = 5000, at_once = 100;
+            constexpr int count = 7000, at_once = 100;
             communicator base{std::move(transport)};
             auto comm = duplicate(base);
             base.set_timeout(60s);

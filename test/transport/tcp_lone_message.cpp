@@ -3,25 +3,14 @@
 #include "support/catch.hpp"
 #include "transport/scripted_stream.hpp"
 #include "transport/tcp_ranks.hpp"
-#include <bough/allreduce.hpp>
-#include <bough/broadcast.hpp>
-#include <bough/communicator.hpp>
-#include <bough/op/arithmetic.hpp>
-#include <bough/operation.hpp>
 #include <bough/transport/tcp/lone_message.hpp>
-#include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -146,30 +135,4 @@ TEST_CASE("tcp: what is kept of short messages stays under the caps and the wind
     CHECK(most <= options.unexpected_bytes + 2 * options.unexpected_bytes_per_peer);
     for (const event& e : kept) ends[0].release(e.id);
     CHECK(ends[0].unexpected_bytes() <= 2 * tcp_chunk::capacity);
-}
-
-TEST_CASE("tcp: operations that have ended at their root leave room for an older one") {
-    std::atomic<int> wrong{0};
-    test_tcp::run_threads(2, {}, [&](tcp link) {
-        communicator comm{std::move(link), {.timeout_ns = 20'000'000'000}};
-        std::vector<std::vector<std::byte>> all(400, std::vector<std::byte>(8));
-        for (std::size_t i = 0; i != 63; ++i) all[i].resize(16384); // with the others they fill the window
-        std::vector<operation> flying;
-        double x = 1;
-        if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        operation first = start_allreduce(comm, x, plus{}, fnomial{.degree = 2}); // the root sends last
-        const auto start = [&] {
-            for (auto& bytes : all) flying.push_back(start_broadcast(comm, std::span(bytes), root{0}));
-        };
-        if (comm.rank() == 0) start();
-        status s;
-        first.wait(s);
-        wrong += bool(s) || x != 2;
-        if (comm.rank() == 1) start();
-        for (operation& op : flying) {
-            op.wait(s);
-            wrong += bool(s);
-        }
-    });
-    CHECK(wrong == 0);
 }

@@ -90,9 +90,9 @@ public:
     status enter(named_call& c, std::uint64_t timeout_ns) {
         if (const status why = session_.poison(context_)) return poisoned(why);
         const std::uint64_t last = deadline_after(session_.now_ns(), timeout_ns);
-        if (const status bad = is_first() && is_far_ahead() ? wait_for_others(last) : status{})
-            return session_.break_communicator(context_, bad), bad;
-        if (const status bad = check(c)) return session_.break_communicator(context_, bad), bad;
+        status bad = check(c);
+        if (!bad && is_first() && is_far_ahead()) bad = wait_for_others(last);
+        if (bad) return session_.break_communicator(context_, bad), bad;
         calls_.push_back(&c);
         if (is_first()) {
             tell(c.name());
@@ -183,20 +183,23 @@ private:
     }
     // Has a member still to use up so many of the names that this one has told?
     bool is_far_ahead() {
-        if (used_.mine - used_.least < most_calls) return false;
+        // They tell each quarter of it.
+        constexpr std::uint64_t most_ahead = most_calls + most_calls / 4;
+        if (used_.mine - used_.least < most_ahead) return false;
         used_.least = used_.mine;
-        read([this](rank_t from, std::span<const std::byte> bytes) {
+        (void)read([this](rank_t from, std::span<const std::byte> bytes) {
             const auto at = members_.empty() ? members_.begin() : std::find(members_.begin(), members_.end(), from);
             const auto i = members_.empty() ? std::size_t{from} : static_cast<std::size_t>(at - members_.begin());
             if (i < used_.by.size() && bytes.size() == sizeof used_.by[i])
                 std::memcpy(&used_.by[i], bytes.data(), sizeof used_.by[i]);
         });
         for_each_other([this](rank_t, std::uint64_t used) { used_.least = std::min(used_.least, used); });
-        return used_.mine - used_.least >= most_calls;
+        return used_.mine - used_.least >= most_ahead;
     }
     status wait_for_others(std::uint64_t last) {
         status why;
         const auto over = [&] {
+            session_.make_way(true); // what they say may be behind messages of calls that wait here
             if (!is_far_ahead() || static_cast<bool>(why = session_.poison(context_))) return true;
             return session_.now_ns() >= last;
         };
@@ -204,7 +207,7 @@ private:
         if (why) return poisoned(why);
         if (!is_far_ahead()) return {};
         why = {.code = errc::deadline, .context = context_};
-        why.argument = "named: this rank is 4096 calls ahead of another one";
+        why.argument = "named: this rank is thousands of calls ahead of another one";
         for_each_other([&](rank_t r, std::uint64_t used) {
             if (used == used_.least && why.peer == no_rank) why.peer = r;
         });
@@ -239,21 +242,23 @@ private:
     static status of_another(const status& why) noexcept {
         return why.code == errc::cancelled || why.code == errc::deadline ? poisoned(why) : why;
     }
-    // Gives each message of the order to f(its sender, its bytes), until f has been called `most` times.
+    // Gives each message of the order to f(its sender, its bytes), until f has been called `most` times. True:
+    // there are more.
     template <class F>
-    void read(const F& f, std::size_t most = ~std::size_t{0}) {
-        session_.with_lock([&] {
+    bool read(const F& f, std::size_t most = ~std::size_t{0}) {
+        return session_.with_lock([&] {
             std::vector<control_message>& inbox = session_.inbox();
-            for (std::size_t i = 0; i < inbox.size() && most != 0;) {
+            for (std::size_t i = 0; i < inbox.size();) {
                 if (inbox[i].tag.context != context_ || inbox[i].tag.operation != mark) {
                     ++i;
                     continue;
                 }
+                if (most-- == 0) return true;
                 f(inbox[i].peer, std::span<const std::byte>(inbox[i].bytes));
-                --most;
                 session_.recycle(std::move(inbox[i].bytes));
                 inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
             }
+            return false;
         });
     }
     // Hears what the first member has started, and whether it starts nothing more. That is asked first: then
@@ -261,13 +266,13 @@ private:
     void hear() {
         const bool is_dead = session_.is_lost(first());
         const bool is_over = session_.with_lock([&] { return session_.contexts().has_ended(context_, first()); });
-        read(
+        const bool is_more = read(
             [this](rank_t from, std::span<const std::byte> bytes) {
                 if (from == first()) due_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
             },
             most_calls - std::min(most_calls, due_.size()));
         leader_is_gone_ = {};
-        if (due_.size() >= most_calls) return; // there may be more
+        if (is_more) return;
         if (is_dead)
             leader_is_gone_ = {.code = errc::peer_dead, .peer = first()};
         else if (is_over)

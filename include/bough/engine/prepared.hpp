@@ -113,11 +113,11 @@ public:
     };
     detail::plain_list<incoming_channel>& incoming() noexcept { return incoming_; }
     // What this operation has sent to one peer. `ahead`: bytes while it was not the oldest
-    // (bough/session/ahead.hpp), and `ahead_bytes` without what short ones count for. `last`: where its last message ends in a transport that gathers
+    // (bough/session/ahead.hpp). `last`: where its last message ends in a transport that gathers
     // (bough/session/departures.hpp).
     struct outgoing_channel {
         rank_t peer = no_rank;
-        std::uint64_t ahead = 0, ahead_bytes = 0, last = 0;
+        std::uint64_t ahead = 0, last = 0;
     };
     detail::plain_list<outgoing_channel>& outgoing() noexcept { return outgoing_; }
     const bound_schedule& bound() const noexcept { return bound_; }

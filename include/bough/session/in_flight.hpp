@@ -122,7 +122,7 @@ public:
         const bool oldest = is_oldest(op);
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return blocked_ = true, posted::would_block;
-        if (!oldest && !ahead_.fits(to, bytes.size(), (*this)[0].ticket_)) {
+        if (!oldest && !ahead_.fits(to, bytes.size())) {
             if (op.record_.in != nullptr) op.record_.in->refused();
             return blocked_ = true, posted::would_block;
         }
@@ -249,7 +249,7 @@ private:
         posts_.erase(op.ticket_, op);
     }
     void remove_of_many(session_operation& op) noexcept {
-        ahead_.end(*op.work_, op.ticket_, (*this)[0].ticket_);
+        ahead_.forget(*op.work_);
         if (calls_.size() != 0) [[unlikely]]
             forget(op);
         if (all_.back() == &op) {
