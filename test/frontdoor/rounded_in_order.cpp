@@ -15,6 +15,7 @@
 #include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/select/standard/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/fnomial.hpp>
