@@ -257,7 +257,8 @@ TEST_CASE("processes: a flood of a busy root stays under the caps") {
             const double* told = group.of(0).numbers;
             CAPTURE(Link::name, count, told[0], told[1], told[2]);
             CHECK(told[0] <= (ranks - 1) * peer_cap);
-            CHECK(told[1] <= (ranks - 1) * peer_cap);
+            // Over tcp, short messages beyond the cap are kept up to the window, which is as large.
+            CHECK(told[1] <= 2.0 * (ranks - 1) * peer_cap);
             CHECK(told[0] + told[1] > 1000); // there was a flood
             // Both kinds, with their bookkeeping and what the allocator keeps.
             CHECK(told[2] < 4.0 * (ranks - 1) * peer_cap);
