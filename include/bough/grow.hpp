@@ -354,9 +354,8 @@ status join_running(const meeting_place& place, const communicator_options& opti
 } // namespace detail
 
 // All ranks of `comm` call it, with the same place and size; processes that call join_group()
-// become the others. It waits for them for the timeout of `comm`, and ends after twice that and 3 s
-// more at the latest. `make` makes the new transport if
-// it needs options, for example:
+// become the others. It waits for them for the timeout of `comm`, and ends after twice that and 3
+// s more at the latest. `make` makes the new transport if it needs options, for example:
 //   [](auto& wire, bough::status& s) { return bough::tcp::join(wire, {.bind = "10.0.0.1"}, s); }
 // Pre: no operation is in flight on this rank, and no other thread of it uses the transport.
 //

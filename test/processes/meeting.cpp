@@ -200,6 +200,32 @@ TEST_CASE("meeting: a leader that this rank does not reach is not called dead, u
     }
 }
 
+TEST_CASE("meeting: another program that answers in place of the leader is not called a dead leader") {
+    const std::uint16_t port = bough_test::fixed_port();
+    detail::unique_fd listener;
+    REQUIRE(grown_wire_up::listen("127.0.0.1", port, listener));
+    std::thread stranger([&] {
+        for (int i = 0; i != 2000; ++i) {
+            const detail::unique_fd guest(::accept(listener.get(), nullptr, nullptr));
+            if (guest) {
+                const std::vector<char> nonsense(100, 'x');
+                (void)::send(guest.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+                return;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    });
+    grown_wire_up::plan plan;
+    plan.members = {0, 1};
+    plan.known_as = {3, 4};
+    plan.last_ns = clock_ns() + 5'000 * ms;
+    status s;
+    const auto no_news = [](int, std::uint64_t, const auto&) { return status{}; };
+    CHECK_FALSE(grown_wire_up::meet("127.0.0.1", port, {}, plan, 1, {}, no_news, s));
+    stranger.join();
+    CHECK((s.code == errc::invalid_argument && s.peer == 3));
+}
+
 TEST_CASE("meeting: a leader without descriptors waits for some, and does not spin") {
     rlimit before{};
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);

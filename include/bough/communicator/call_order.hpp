@@ -11,7 +11,8 @@
 //
 // *Memory*: names of calls that have not ended, and those that the first member has started and this rank
 // has not, about `most_calls` of either. No name is kept longer. A rank says now and then how many names it
-// has used up. The first member that is `most_calls` ahead of one waits for it before it starts another.
+// has used up. The first member waits, before it starts a call, for one that is further behind than
+// `most_calls` and a quarter.
 #ifndef BOUGH_COMMUNICATOR_CALL_ORDER_HPP
 #define BOUGH_COMMUNICATOR_CALL_ORDER_HPP
 

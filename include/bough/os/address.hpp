@@ -91,8 +91,7 @@ inline bool is_local_name(std::string name) {
 // The numeric address of this machine on the way to `host`, a name or an address: loopback for
 // "localhost" and for the addresses of loopback. Many systems give their own name an address of
 // loopback, which other machines cannot reach: then it is that of the default route, or of an
-// interface. Empty: no way leads
-// there.
+// interface. Empty: no way leads there.
 inline std::string address_towards(const std::string& host) {
     addrinfo hints{}, *found = nullptr;
     hints.ai_socktype = SOCK_DGRAM;

@@ -7,8 +7,12 @@
 // session copies out when nothing else moves: half of early_limits. Where the peer cannot copy, the
 // bound is that and four messages, for which the transport must have memory. A message that is
 // longer than the bound is never sent ahead. The oldest operation may always send. When an
-// operation becomes the oldest, what it has sent ahead no longer counts. Limits should be equal on
-// all ranks.
+// operation becomes the oldest, or ends, what it has sent ahead no longer counts. Limits should be
+// equal on all ranks.
+//
+// Not bounded: what operations leave behind that end before their peer has started them, as broadcasts at
+// their root. Hundreds of these can fill the transport while an older operation is still to send
+// (doc/design/010-split-phase.md).
 #ifndef BOUGH_SESSION_AHEAD_HPP
 #define BOUGH_SESSION_AHEAD_HPP
 

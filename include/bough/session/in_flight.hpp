@@ -6,8 +6,8 @@
 // oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
 // has no room for a message of one with a higher priority, the others send that rank nothing until it
 // has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
-// among those of one poll. What is sent ahead always finds room in the end, so nobody waits for ever.
-// It needs of an operation what session_operation has, and of the transport the concept.
+// among those of one poll. What is sent ahead finds room in the end, but for the case that ahead.hpp
+// names. It needs of an operation what session_operation has, and of the transport the concept.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
 #define BOUGH_SESSION_IN_FLIGHT_HPP
 
