@@ -4,6 +4,7 @@
 // test/asio/on_executor.cpp)
 #include "support/catch.hpp"
 #include "support/priced.hpp"
+#include <bough/concepts/explain_transport.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/testing/faulty.hpp>
 #include <bough/testing/recording.hpp>
@@ -37,6 +38,17 @@ TEST_CASE("forwarding_transport: every transport over another one says the same 
     CHECK(says_the_same(testing::recording{priced{}, log}));
     CHECK(says_the_same(testing::faulty{priced{}, fault}));
     CHECK(says_the_same(serialised{emulated{priced{}, emulation{}}}));
+}
+
+TEST_CASE("forwarding_transport: every transport over another one says how much early messages it keeps",
+          "[concepts]") {
+    struct keeping : self {
+        std::uint64_t early_bytes(rank_t peer) const noexcept { return 1000 + peer; }
+    };
+    static_assert(KeepsEarly<keeping> && explain_optional_members<keeping>());
+    static_assert(!KeepsEarly<self> && !KeepsEarly<serialised<self>>);
+    CHECK(forwarding_transport<keeping>{keeping{}}.early_bytes(3) == 1003);
+    CHECK(serialised{keeping{}}.early_bytes(4) == 1004);
 }
 
 #if defined(__linux__)

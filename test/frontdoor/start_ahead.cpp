@@ -44,6 +44,23 @@ TEST_CASE("start: messages that newer operations hold leave their slots to an ol
         }
 }
 
+TEST_CASE("start: broadcasts that have ended at their root leave room to an older operation") {
+    struct load {
+        int longs, shorts;
+    };
+    for (const load l : {load{120, 30}, {0, 3'000}, {63, 337}})
+        for (const bool first : {false, true}) {
+            CAPTURE(l.longs, l.shorts, first);
+            std::vector<status> ends(3);
+            std::atomic<bool> is_due{false};
+            in_process{3}.run([&](auto t) {
+                status& mine = ends[t.rank()];
+                mine = bough_test::broadcasts_left_behind(std::move(t), l.longs, 16'384, l.shorts, first, is_due);
+            });
+            for (const status& s : ends) CHECK(s.code == errc::ok);
+        }
+}
+
 TEST_CASE("start: thousands of operations may wait behind one whose peer is late") {
     std::atomic<int> wrong{0};
     in_process{2}.run([&](auto t) {

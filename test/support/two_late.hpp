@@ -7,12 +7,14 @@
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/table.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <span>
@@ -79,6 +81,42 @@ bough::status held_messages_in_the_way(T transport, int ahead, std::size_t bytes
     std::vector<operation> more;
     for (auto& v : y) more.push_back(start_reduce(comm, std::span(v), plus{}, root{0}, flat{}));
     return first_failure(one, more);
+}
+
+// Three ranks: all are in an allreduce, for which rank 2 is late. Rank 0 has `longs` broadcasts of `bytes` and `shorts` of
+// 8 bytes behind it, to rank 1 alone, which end at their root at once. Rank 1 starts them after the allreduce, or before it
+// ends (`first`). `is_due`: rank 0 has posted what it can.
+template <class T>
+bough::status broadcasts_left_behind(T transport, int longs, std::size_t bytes, int shorts, bool first,
+                                     std::atomic<bool>& is_due) {
+    using namespace bough;
+    communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
+    communicator two = split(comm, comm.rank() == 2 ? 1 : 0);
+    int x = 1;
+    std::vector<char> y(bytes, static_cast<char>(comm.rank()));
+    status s;
+    if (comm.rank() == 2) {
+        while (!is_due) be_late();
+        be_late();
+        allreduce(comm, std::span(&x, 1), plus{}, flat{}, s);
+        return s;
+    }
+    operation one = start_allreduce(comm, std::span(&x, 1), plus{}, flat{});
+    if (comm.rank() == 1 && !first) one.wait(s);
+    std::vector<operation> more;
+    for (int i = 0; i != longs + shorts; ++i)
+        more.push_back(start_broadcast(two, std::span(y).first(i < longs ? bytes : 8), root{0}));
+    if (first) {
+        is_due = true;
+        s = first_failure(more.back(), more);
+    } else if (comm.rank() == 0) {
+        for (int turn = 0; turn != 5'000; ++turn) (void)one.poll();
+        is_due = true;
+    }
+    const status t = first_failure(one, more);
+    if (!s) s = t;
+    if (!s && (x != 3 || y.front() != 0 || (longs != 0 && y.back() != 0))) s.code = errc::protocol_error;
+    return s;
 }
 
 } // namespace bough_test

@@ -5,8 +5,12 @@
 #include "support/two_late.hpp"
 #include "transport/shared_memory_world.hpp"
 #include "transport/tcp_ranks.hpp"
+#include <bough/transport/composite_tcp.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,7 +49,45 @@ void check_sent_ahead(const Make& make) {
     }
 }
 
+template <class Make>
+void check_left_behind(const Make& make) {
+    struct load {
+        int longs;
+        std::size_t bytes;
+        int shorts;
+    };
+    for (const load l : {load{120, 16'384, 30}, {0, 8, 3'000}, {63, 16'384, 1'000}, {200, 100'000, 3}})
+        for (const bool first : {false, true}) {
+            CAPTURE(l.longs, l.bytes, l.shorts, first);
+            std::atomic<bool> is_due{false};
+            for (const status& s : ends_of_all(make(3), [&](auto t) {
+                     return bough_test::broadcasts_left_behind(std::move(t), l.longs, l.bytes, l.shorts, first, is_due);
+                 }))
+                CHECK(s.code == errc::ok);
+        }
+}
+
 } // namespace
+
+TEST_CASE("shared_memory: broadcasts that have ended at their root leave room to an older operation") {
+    check_left_behind([](rank_t ranks) { return bough_test::shared_ends(ranks); });
+}
+
+TEST_CASE("tcp: broadcasts that have ended at their root leave room to an older operation") {
+    check_left_behind([](rank_t ranks) { return test_tcp::ends_of(ranks); });
+    check_left_behind(
+        [](rank_t ranks) { return test_tcp::ends_of(ranks, {.unexpected_bytes_per_peer = std::uint64_t{256} << 10}); });
+}
+
+TEST_CASE("composite: broadcasts that have ended at their root leave room to an older operation") {
+    // Ranks 0 and 1 on one node, or on two.
+    for (const rank_t per_node : {rank_t{2}, rank_t{1}})
+        check_left_behind([&](rank_t ranks) {
+            return bough_test::joined_ends<shared_memory_tcp>(ranks, [&](rank_t r, auto& wire, status& result) {
+                return join_composite(wire, {.node = std::to_string(r / per_node)}, result);
+            });
+        });
+}
 
 TEST_CASE("shared_memory: what is sent ahead leaves its room to older operations") {
     check_sent_ahead([](rank_t ranks) { return bough_test::shared_ends(ranks); });

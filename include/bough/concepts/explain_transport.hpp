@@ -166,6 +166,9 @@ consteval bool explain_optional_members() {
         static_assert(detail::no_transport<T>,
                       "bough: a Transport's way_of, if it has one, is `protocol way_of(rank_t peer, std::size_t bytes, "
                       "bool combines) const`");
+    if constexpr (!KeepsEarly<T> && requires { &T::early_bytes; })
+        static_assert(detail::no_transport<T>, "bough: a Transport's early_bytes, if it has them, are "
+                                               "`std::uint64_t early_bytes(rank_t peer) const`");
     if constexpr (!KnowsForks<T> && requires { &T::forked; })
         static_assert(detail::no_transport<T>, "bough: a Transport's forked, if it has one, is `bool forked() const`");
     if constexpr (!GatheringTransport<T> && requires { &T::unsent; }) return explain_gathering_transport<T>();

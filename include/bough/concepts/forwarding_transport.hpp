@@ -13,8 +13,8 @@
 //       std::uint64_t sends = 0;
 //   };
 // Beside what every transport has, it forwards claim, take_pieces, wait, flush and its counters, cores,
-// forked, way_of, and the costs by which plans are chosen, if the inner transport has them. A derived transport
-// that changes take changes take_pieces, too. One that keeps events back says `take_pieces(...) = delete`:
+// forked, way_of, early_bytes, and the costs by which plans are chosen, if the inner transport has them. A
+// derived transport that changes take changes take_pieces, too. One that keeps events back says `take_pieces(...) = delete`:
 // a piece can be read until the next poll of the inner transport only.
 // It does not forward the descriptor: a derived transport may have news that the descriptor does not
 // know of. Nor poll_from: that would go past the poll of the derived transport. So no operation runs
@@ -50,6 +50,7 @@ public:
     protocol way_of(rank_t peer, std::size_t bytes, bool combines) const noexcept requires SaysWays<T> {
         return inner_.way_of(peer, bytes, combines);
     }
+    std::uint64_t early_bytes(rank_t peer) const noexcept requires KeepsEarly<T> { return inner_.early_bytes(peer); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return inner_.post_send(to, tag, bytes, id);

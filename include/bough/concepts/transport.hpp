@@ -312,6 +312,13 @@ template <class T>
 concept SaysWays = requires(const T& t, rank_t peer, std::size_t bytes, bool combines) {
     { t.way_of(peer, bytes, combines) } -> std::same_as<protocol>;
 };
+// Keeps early messages by itself, as long as no more than so many bytes of messages to this peer, each
+// counted as its length and 256 more, lie there unused. 0: that is not known. A session sends ahead by it
+// (bough/session/ahead.hpp). A transport that is in place need not say it: sessions copy what is early.
+template <class T>
+concept KeepsEarly = requires(const T& t, rank_t peer) {
+    { t.early_bytes(peer) } -> std::same_as<std::uint64_t>;
+};
 // Is this a forked child, in which nothing may be sent any more?
 template <class T>
 concept KnowsForks = requires(const T& t) {

@@ -28,7 +28,10 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // Segments of messages that do not belong to the steps of operations. inquiry_segment is the least
 // of them.
-inline constexpr std::uint32_t inquiry_segment = 0xffff'fff4u; // bough/session/inquiry.hpp
+inline constexpr std::uint32_t inquiry_segment = 0xffff'fff2u; // bough/session/inquiry.hpp
+// How much lies early at a peer: bough/session/early_reports.hpp.
+inline constexpr std::uint32_t early_question_segment = 0xffff'fff3u;
+inline constexpr std::uint32_t early_answer_segment = 0xffff'fff4u;
 // The end of a communicator: bough/session/letting_go.hpp.
 inline constexpr std::uint32_t last_call_segment = 0xffff'fff5u;
 inline constexpr std::uint32_t let_go_segment = 0xffff'fff6u;

@@ -5,7 +5,7 @@
 //   membership       which ranks are lost, the epoch
 //   control          messages between sessions
 //   in_flight        the operations that have started, and what they may send
-//   matching         the operation and the step that a message is for; early messages
+//   matching         the operation and the step that a message is for; early messages, and reports of them
 //   failure          the one place where an operation, or the group, ends with an error
 //   disputes         what differs, when two ranks have made different calls
 //   deadline_watch   who is missing, when an operation does not end
@@ -204,6 +204,7 @@ private:
         if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
         if (m.tag.segment == given_up_segment)
             return failure_.given_up_by_peer(m.tag, given_up_notice::read(m.bytes, m.peer, m.tag));
+        if (early_reports<T>::owns(m)) return matching_.reports().heard(m);
         if (m.tag.segment == last_call_segment || m.tag.segment == let_go_segment) return end_of().by_peer(m);
         status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
         if (m.tag.segment == abort_segment)
@@ -321,7 +322,7 @@ private:
 template <Transport T>
 session_core<T>::session_core(T transport, const early_limits& limits)
     : members_(transport.rank(), transport.size()), control_(transport_, members_), transport_(std::move(transport)),
-      flight_(transport_, members_.size(), limits), matching_(transport_, limits, members_, flight_),
+      flight_(transport_, members_.size(), limits), matching_(transport_, limits, members_, control_, flight_),
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
@@ -410,6 +411,8 @@ bool session_core<T>::progress(bool waits) {
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
     if (flight_.was_blocked() && retry()) ++found;
+    if (matching_.reports().is_due()) [[unlikely]]
+        failure_.sheltered([&] { matching_.reports().look(); });
     if (has_to_send()) failure_.tell();
     hand_over();
     return found != 0 || flight_.size() != before; // the end of one may let another go on

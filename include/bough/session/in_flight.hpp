@@ -6,8 +6,7 @@
 // oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
 // has no room for a message of one with a higher priority, the others send that rank nothing until it
 // has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
-// among those of one poll. What is sent ahead finds room in the end, but for the case that ahead.hpp
-// names. It needs of an operation what session_operation has, and of the transport the concept.
+// among those of one poll. It needs of an operation what session_operation has, and of the transport the concept.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
 #define BOUGH_SESSION_IN_FLIGHT_HPP
 
@@ -116,13 +115,17 @@ public:
         return std::uint64_t{op.ticket_} << 32 | step;
     }
 
+    // What may be sent ahead.
+    ahead& room() noexcept { return ahead_; }
     // Posts a message of an operation, unless that must wait.
     posted send(session_operation& op, std::uint32_t step, rank_t to, std::uint32_t segment,
                 std::span<const std::byte> bytes) {
         const bool oldest = is_oldest(op);
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return blocked_ = true, posted::would_block;
-        if (!oldest && !ahead_.fits(to, bytes.size())) {
+        const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
+        if (!oldest && !ahead_.fits(to, bytes.size(), bound)) {
+            ahead_.refused(to);
             if (op.record_.in != nullptr) op.record_.in->refused();
             return blocked_ = true, posted::would_block;
         }
@@ -138,7 +141,7 @@ public:
         }
         if (op.record_.in != nullptr) note_send(op, step, to, bytes.size(), result);
         if (!oldest && (result == posted::pending || result == posted::complete))
-            ahead_.sent(*op.work_, to, bytes.size());
+            ahead_.sent(*op.work_, to, bytes.size(), bound);
         return result;
     }
     // Has a post been refused since the last call? Then for_some() must follow, in which its operation
@@ -219,6 +222,12 @@ private:
     static std::uint64_t key_of(const envelope& call) noexcept {
         return std::uint64_t{call.context} << 32 | call.operation;
     }
+    ahead::bound bound_at(rank_t to) const noexcept {
+        if constexpr (KeepsEarly<T>)
+            return ahead_.at_peer(transport_.early_bytes(to));
+        else
+            return ahead_.at_peer(0);
+    }
     static void note_send(session_operation& op, std::uint32_t step, rank_t to, std::uint64_t bytes, posted result) {
         if (result == posted::would_block) return op.record_.in->refused();
         if (result != posted::pending && result != posted::complete) return;
@@ -249,7 +258,7 @@ private:
         posts_.erase(op.ticket_, op);
     }
     void remove_of_many(session_operation& op) noexcept {
-        ahead_.forget(*op.work_);
+        ahead_.ended(*op.work_);
         if (calls_.size() != 0) [[unlikely]]
             forget(op);
         if (all_.back() == &op) {

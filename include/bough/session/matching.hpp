@@ -4,11 +4,11 @@
 // A message belongs to the operation that its envelope names. Within the operation it belongs to
 // the channel of its sender, whose messages come in their order. A message that comes before its
 // operation has started, or before its epoch has begun here, is kept among the early ones
-// (unexpected.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
+// (unexpected.hpp); its sender may ask how much of it there is (early_reports.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
 // whose a message is; what follows from that is decided in bough/session/core.hpp.
 //
-// It needs the transport, of the membership the epoch, and the operations in flight. Of these it moves
-// channels and held messages, and nothing else.
+// It needs the transport, of the membership the epoch, the control, and the operations in flight. Of these
+// it moves channels and held messages, and counts what they have sent ahead.
 #ifndef BOUGH_SESSION_MATCHING_HPP
 #define BOUGH_SESSION_MATCHING_HPP
 
@@ -16,6 +16,7 @@
 #include <bough/core/config.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/control.hpp>
+#include <bough/session/early_reports.hpp>
 #include <bough/session/in_flight.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
@@ -31,13 +32,15 @@ namespace bough::inline BOUGH_ABI::detail {
 template <Transport T>
 class matching {
 public:
-    matching(T& transport, const early_limits& limits, const membership& members, const in_flight<T>& flight)
-        : early_(transport, limits), members_(members), flight_(flight) {}
+    matching(T& transport, const early_limits& limits, const membership& members, control<T>& messages,
+             in_flight<T>& flight)
+        : early_(transport, limits), members_(members), flight_(flight), reports_(messages, early_, flight.room()) {}
     matching(const matching&) = delete;
     matching& operator=(const matching&) = delete;
 
     unexpected_messages<T>& early() noexcept { return early_; }
     const unexpected_messages<T>& early() const noexcept { return early_; }
+    early_reports<T>& reports() noexcept { return reports_; }
     std::uint64_t stale() const noexcept { return stale_; } // messages that were dropped as stale
 
     // The operation whose step a message is for; null: none in flight, or the message is for no step.
@@ -76,12 +79,14 @@ public:
     }
     BOUGH_COLD void drop_early_of(rank_t peer) {
         stale_ += early_.drop([peer](const event& e) { return e.peer == peer; });
+        reports_.forget(peer);
     }
     // The membership has begun an epoch: drops what is early for a past one, and calls f(e) with
     // each message that came for this epoch before it began here. f may keep it again.
     template <class F>
     void begin_epoch(F&& f) {
         stale_ += early_.drop([this](const event& e) { return members_.is_of_past(e.envelope); });
+        reports_.begin_epoch();
         const auto due = [this](const event& e) { return members_.is_of_epoch(e.envelope); };
         std::size_t left = early_.count(due);
         for (event e; left != 0 && early_.next(e, due); --left) f(e);
@@ -112,6 +117,7 @@ private:
     unexpected_messages<T> early_;
     const membership& members_;
     const in_flight<T>& flight_;
+    early_reports<T> reports_;
     std::uint64_t stale_ = 0;
     std::size_t next_freed_ = 0; // of make_way()
 };

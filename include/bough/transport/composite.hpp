@@ -118,6 +118,14 @@ public:
         if (const rank_t place = place_[peer]; place != no_rank) return inside_.end.way_of(place, bytes, combines);
         return between_.end.way_of(peer, bytes, combines);
     }
+    std::uint64_t early_bytes(rank_t peer) const noexcept requires(KeepsEarly<Inside> || KeepsEarly<Between>) {
+        const rank_t place = place_[peer];
+        if constexpr (KeepsEarly<Inside>)
+            if (place != no_rank) return inside_.end.early_bytes(place);
+        if constexpr (KeepsEarly<Between>)
+            if (place == no_rank) return between_.end.early_bytes(peer);
+        return 0;
+    }
     bool forked() const noexcept requires(knows_forks<Inside> || knows_forks<Between>) {
         bool is_child = false;
         if constexpr (knows_forks<Inside>) is_child = is_child || inside_.end.forked();

@@ -66,6 +66,8 @@ public:
     bool forked() const noexcept { return connections_->forked(); }
     // Which way a message goes; see SaysWays.
     static constexpr protocol way_of(rank_t, std::size_t bytes, bool) noexcept { return detail::tcp_way(bytes); }
+    // The window that the peer gives this rank; the least one before there is a connection. See KeepsEarly.
+    std::uint64_t early_bytes(rank_t peer) const noexcept { return connections_->window_at(peer); }
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {

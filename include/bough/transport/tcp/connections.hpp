@@ -214,6 +214,10 @@ public:
         return links_.is_open(to) ? links_[to].handed_over() : ~std::uint64_t{0};
     }
 
+    std::uint64_t window_at(rank_t peer) const noexcept {
+        return links_.is_open(peer) ? links_[peer].out.window() : window_bytes(least_window_kib);
+    }
+
     std::uint64_t system_calls() const noexcept {
         std::uint64_t sum = loop_.turns();
         for (const auto& link : links_.all())

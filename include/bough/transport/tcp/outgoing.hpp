@@ -40,6 +40,7 @@ public:
 
     bool idle() const noexcept { return count_ == 0; }
     bool broken() const noexcept { return broken_; }
+    std::uint64_t window() const noexcept { return window_; }
     void new_turn() noexcept {
         written_ = false;
         turn_bytes_ = 0;
