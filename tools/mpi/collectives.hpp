@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // MPI's collectives by those of bough. Arguments are MPI's, and have been checked by the host. Each
-// returns an error class of MPI.
+// returns an error class of MPI. A call that is only started needs its arguments, its types and its op
+// until it has ended; gatherv and scatterv cannot be started.
 #ifndef BOUGH_TOOLS_MPI_COLLECTIVES_HPP
 #define BOUGH_TOOLS_MPI_COLLECTIVES_HPP
 
 #include "frame.hpp"
 #include "world.hpp"
+#include <bough/core/status.hpp>
+#include <bough/operation.hpp>
 
 #include <mpi.h>
 
@@ -15,7 +18,26 @@ namespace under_mpi {
 struct place {
     communicator& comm;
     frame& room;
+    bough::operation* starts = nullptr; // the call is started, and this is its operation; null: it is blocking
 };
+
+// A call has ended: puts the result where it belongs. `name`: as MPI calls it.
+int ended(frame& room, const bough::status& s, const char* name);
+
+// Makes a blocking call by one of bough's doors.
+template <class Door, class... What>
+int make_now(const place& at, const char* name, const Door& blocking, const What&... what) {
+    bough::status ends;
+    blocking(at.comm, what..., ends);
+    return ended(at.room, ends, name);
+}
+// The same, or starts it by the other door.
+template <class Door, class Start, class... What>
+int make(const place& at, const char* name, const Door& blocking, const Start& start, const What&... what) {
+    if (at.starts == nullptr) return make_now(at, name, blocking, what...);
+    *at.starts = start(at.comm, what...);
+    return MPI_SUCCESS;
+}
 
 int run_barrier(const place& at);
 int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <vector>
 
 namespace under_mpi {
 
@@ -29,6 +30,15 @@ int error_class_of(const bough::status& s, const char* collective) {
     }
 }
 
+int ended(frame& room, const bough::status& s, const char* name) {
+    if (!s) [[likely]] {
+        room.finish();
+        return MPI_SUCCESS;
+    }
+    room.drop();
+    return error_class_of(s, name);
+}
+
 namespace {
 
 // One vector as elements of bough, and back.
@@ -41,7 +51,7 @@ public:
     }
     // `reads`: they are an input, too.
     bough::elements out(void* data, std::size_t count, bool reads) {
-        if (is_in_memory()) return {begin_of(data), count, element(), {}};
+        if (is_in_memory()) return {at_.room.how.begin_of(data), count, element(), {}};
         const blocks all = row(data, count);
         std::byte* const to = at_.room.writes(all, shape_);
         if (reads && !lies_as_it_travels(all, shape_)) pack(all, shape_, to);
@@ -52,24 +62,11 @@ public:
         const auto bytes = static_cast<std::size_t>(stride()) * count;
         return {at_.room.room(bytes), count, element(), {}};
     }
-    // The memory of `count` elements that have been combined to where the program wants them.
-    void copy_out(const bough::elements& from, void* to) {
-        const blocks all = row(to, from.count);
-        if (!is_in_memory()) {
-            unpack(static_cast<std::byte*>(from.data), all, shape_);
-            return;
-        }
-        auto* const there = static_cast<std::byte*>(begin_of(to));
-        auto* const here = static_cast<const std::byte*>(from.data);
-        if (element().pieces.empty()) {
-            std::memcpy(there, here, from.count * shape_.size);
-            return;
-        }
-        for (std::size_t i = 0; i != from.count; ++i)
-            for (const bough::run_time_piece& p : element().pieces) {
-                const auto place = static_cast<std::ptrdiff_t>(i) * shape_.extent + p.offset;
-                std::memcpy(there + place, here + place, p.bytes);
-            }
+    // Elements that come somewhere else first, as the input may lie where they go.
+    bough::elements out_later(void* data, std::size_t count) {
+        const bough::elements here = spare(count);
+        at_.room.brings(static_cast<const std::byte*>(here.data), data, count, type_, shape_);
+        return here;
     }
     // MPI forbids buffers that overlap, and hosts let it pass. Then the input is copied first.
     bough::const_elements apart_from(const void* data, void* out, std::size_t count) {
@@ -78,7 +75,7 @@ public:
         const std::size_t bytes = static_cast<std::size_t>(stride()) * count;
         if (a >= b + bytes || b >= a + bytes) return in(data, count);
         std::byte* const copy = at_.room.room(bytes);
-        std::memcpy(copy, begin_of(const_cast<void*>(data)), bytes);
+        std::memcpy(copy, at_.room.how.begin_of(const_cast<void*>(data)), bytes);
         return {copy, count, element(), {}};
     }
 
@@ -88,14 +85,9 @@ private:
     std::ptrdiff_t stride() const noexcept {
         return element().extent != 0 ? element().extent : static_cast<std::ptrdiff_t>(element().size);
     }
-    // Elements with pieces have their own address, solid ones that of their first byte.
-    void* begin_of(void* data) const noexcept {
-        const auto by = element().pieces.empty() ? static_cast<std::uintptr_t>(shape_.true_lb) : 0;
-        return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + by);
-    }
     const void* bytes_in(const void* data, std::size_t count) {
         void* const from = const_cast<void*>(data);
-        return is_in_memory() ? begin_of(from) : at_.room.reads(row(from, count), shape_);
+        return is_in_memory() ? at_.room.how.begin_of(from) : at_.room.reads(row(from, count), shape_);
     }
     blocks row(void* data, std::size_t count) const noexcept { return {.data = data, .count = count, .type = type_}; }
 
@@ -104,68 +96,57 @@ private:
     const shape& shape_;
 };
 
-int ended(const place& at, const bough::status& s, const char* name) {
-    if (!s) [[likely]] {
-        at.room.finish();
-        return MPI_SUCCESS;
-    }
-    at.room.drop();
-    return error_class_of(s, name);
-}
-
 // allreduce, scan, exscan: all ranks give a vector. `writes`: this rank gets one.
-template <class Collective>
-int run_vector(const place& at, const Collective& run, const void* in, void* out, int count, MPI_Datatype type,
-               MPI_Op op, bool writes, const char* name) {
+template <class Collective, class Start>
+int run_vector(const place& at, const char* name, const Collective& run, const Start& start, const void* in, void* out,
+               int count, MPI_Datatype type, MPI_Op op, bool writes) {
     const shape s = shape_of(type);
     const auto n = static_cast<std::size_t>(count);
     if (n * s.size == 0) return MPI_SUCCESS;
     at.room.how.set(op, type, s);
     vector_of data(at, type, s);
-    bough::status ends;
+    const bough::run_time_op& how = at.room.how.op();
     if (in == MPI_IN_PLACE || in == out) {
-        run(at.comm, data.out(out, n, true), at.room.how.op(), ends);
-    } else if (writes) {
-        const bough::const_elements from = data.apart_from(in, out, n);
-        run(at.comm, from, data.out(out, n, false), at.room.how.op(), ends);
-    } else {
-        const bough::const_elements from = data.in(in, n);
-        run(at.comm, from, data.spare(n), at.room.how.op(), ends);
+        const bough::elements all = data.out(out, n, true);
+        if (!writes) at.room.brings_nothing();
+        return make(at, name, run, start, all, how);
     }
-    if (!ends && !writes) at.room.drop(); // nothing came
-    return ended(at, ends, name);
+    if (!writes) return make(at, name, run, start, data.in(in, n), data.spare(n), how);
+    const bough::const_elements from = data.apart_from(in, out, n);
+    return make(at, name, run, start, from, data.out(out, n, false), how);
 }
 
 } // namespace
 
 int run_allreduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, bough::allreduce, in, out, count, type, op, true, "MPI_Allreduce");
+    return run_vector(at, "MPI_Allreduce", bough::allreduce, bough::start_allreduce, in, out, count, type, op, true);
 }
 int run_scan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, bough::scan, in, out, count, type, op, true, "MPI_Scan");
+    return run_vector(at, "MPI_Scan", bough::scan, bough::start_scan, in, out, count, type, op, true);
 }
 int run_exscan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, bough::exscan, in, out, count, type, op, at.comm.rank() != 0, "MPI_Exscan");
+    return run_vector(at, "MPI_Exscan", bough::exscan, bough::start_exscan, in, out, count, type, op,
+                      at.comm.rank() != 0);
 }
 
 int run_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
+    constexpr const char* name = "MPI_Reduce";
     const shape s = shape_of(type);
     const auto n = static_cast<std::size_t>(count);
     if (n * s.size == 0) return MPI_SUCCESS;
     at.room.how.set(op, type, s);
     vector_of data(at, type, s);
+    const bough::run_time_op& how = at.room.how.op();
     const bough::root to{static_cast<bough::rank_t>(root)};
-    bough::status ends;
     if (at.comm.rank() != to.rank) {
         const bough::const_elements from = data.in(in, n);
-        bough::reduce(at.comm, from, bough::elements{nullptr, 0, from.type, {}}, at.room.how.op(), to, ends);
-    } else if (in == MPI_IN_PLACE || in == out) {
-        bough::reduce(at.comm, data.out(out, n, true), at.room.how.op(), to, ends);
-    } else {
-        const bough::const_elements from = data.apart_from(in, out, n);
-        bough::reduce(at.comm, from, data.out(out, n, false), at.room.how.op(), to, ends);
+        return make(at, name, bough::reduce, bough::start_reduce, from, bough::elements{nullptr, 0, from.type, {}}, how,
+                    to);
     }
-    return ended(at, ends, "MPI_Reduce");
+    if (in == MPI_IN_PLACE || in == out)
+        return make(at, name, bough::reduce, bough::start_reduce, data.out(out, n, true), how, to);
+    const bough::const_elements from = data.apart_from(in, out, n);
+    return make(at, name, bough::reduce, bough::start_reduce, from, data.out(out, n, false), how, to);
 }
 
 int run_reduce_scatter_block(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
@@ -176,12 +157,8 @@ int run_reduce_scatter_block(const place& at, const void* in, void* out, int cou
     vector_of data(at, type, s);
     const bool is_in_place = in == MPI_IN_PLACE || in == out;
     const bough::const_elements from = data.in(is_in_place ? out : in, all);
-    const bough::elements mine = data.spare(n);
-    bough::status ends;
-    bough::reduce_scatter(at.comm, from, mine, at.room.how.op(), ends);
-    if (!ends) data.copy_out(mine, out);
-    at.room.drop();
-    return ended(at, ends, "MPI_Reduce_scatter_block");
+    return make(at, "MPI_Reduce_scatter_block", bough::reduce_scatter, bough::start_reduce_scatter, from,
+                data.out_later(out, n), at.room.how.op());
 }
 
 int run_reduce_scatter(const place& at, const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op) {
@@ -196,12 +173,9 @@ int run_reduce_scatter(const place& at, const void* in, void* out, const int* co
     vector_of data(at, type, s);
     const bool is_in_place = in == MPI_IN_PLACE || in == out;
     const bough::const_elements from = data.in(is_in_place ? out : in, all);
-    const bough::elements mine = data.spare(lengths[at.comm.rank()]);
-    bough::status ends;
-    bough::reduce_scatterv(at.comm, from, mine, std::span<const std::size_t>(lengths), at.room.how.op(), ends);
-    if (!ends) data.copy_out(mine, out);
-    at.room.drop();
-    return ended(at, ends, "MPI_Reduce_scatter");
+    const bough::elements mine = data.out_later(out, lengths[at.comm.rank()]);
+    return make(at, "MPI_Reduce_scatter", bough::reduce_scatterv, bough::start_reduce_scatterv, from, mine,
+                std::span<const std::size_t>(lengths), at.room.how.op());
 }
 
 } // namespace under_mpi

@@ -211,6 +211,19 @@ void combiner::combine_packed(void* self, const void* in, void* inout, std::size
     }
 }
 
+void combiner::copy_out(const std::byte* from, void* to, std::size_t count) const {
+    auto* const there = static_cast<std::byte*>(begin_of(to));
+    if (element_.pieces.empty()) {
+        std::memcpy(there, from, count * shape_.size);
+        return;
+    }
+    for (std::size_t i = 0; i != count; ++i)
+        for (const bough::run_time_piece& p : element_.pieces) {
+            const auto place = static_cast<std::ptrdiff_t>(i) * shape_.extent + p.offset;
+            std::memcpy(there + place, from + place, p.bytes);
+        }
+}
+
 const std::byte* frame::reads(const blocks& b, const shape& s) {
     const std::size_t bytes = bytes_of(b, s);
     if (bytes == 0) return nullptr;
@@ -228,8 +241,15 @@ std::byte* frame::writes(const blocks& b, const shape& s) {
     came_ = to;
     goes_to_ = b;
     goes_as_ = s;
-    is_pending_ = true;
+    pending_ = pending::packed;
     return to;
+}
+
+void frame::brings(const std::byte* here, void* to, std::size_t count, MPI_Datatype type, const shape& s) {
+    came_ = here;
+    goes_to_ = {.data = to, .count = count, .type = type};
+    goes_as_ = s;
+    pending_ = how.is_as_in_memory() ? pending::elements : pending::packed;
 }
 
 std::byte* frame::room(std::size_t bytes) {
@@ -245,7 +265,8 @@ std::byte* frame::room(std::size_t bytes) {
 }
 
 void frame::finish() {
-    if (is_pending_) unpack(came_, goes_to_, goes_as_);
+    if (pending_ == pending::packed) unpack(came_, goes_to_, goes_as_);
+    if (pending_ == pending::elements) how.copy_out(came_, goes_to_.data, goes_to_.count);
     drop();
 }
 

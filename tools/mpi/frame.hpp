@@ -53,6 +53,14 @@ public:
     const bough::run_time_type& element() const noexcept { return element_; }
     // An element in bough's hands is an element in memory; otherwise it is packed.
     bool is_as_in_memory() const noexcept { return way_ != way::packed; }
+    // Where elements in memory begin for bough: those with pieces have their own address, solid ones that of
+    // their first byte.
+    void* begin_of(void* data) const noexcept {
+        const auto by = element_.pieces.empty() ? static_cast<std::uintptr_t>(shape_.true_lb) : 0;
+        return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + by);
+    }
+    // From bough's hands to where the program wants them. Gaps stay as they are.
+    void copy_out(const std::byte* from, void* to, std::size_t count) const;
 
 private:
     enum class way : std::uint8_t { solid, pair, packed };
@@ -76,12 +84,16 @@ public:
     const std::byte* reads(const blocks& b, const shape& s);
     // Where the bytes shall come: in place, or a room that finish() unpacks. At most once a call.
     std::byte* writes(const blocks& b, const shape& s);
+    // Elements of `how` that will come here are for `count` elements at `to`, and finish() copies them there.
+    void brings(const std::byte* here, void* to, std::size_t count, MPI_Datatype type, const shape& s);
+    // What comes is no result of this rank.
+    void brings_nothing() noexcept { pending_ = pending::nothing; }
     // Memory of `bytes`, aligned to a cache line.
     std::byte* room(std::size_t bytes);
     // The call has ended: puts the result where it belongs.
     void finish();
     // The same, but there is no result.
-    void drop() noexcept { used_ = 0, is_pending_ = false; }
+    void drop() noexcept { used_ = 0, pending_ = pending::nothing; }
 
     std::vector<std::size_t> lengths, other_lengths; // of blocks, in bytes
     combiner how;
@@ -93,7 +105,7 @@ private:
     };
     std::array<memory, 4> rooms_{};
     std::size_t used_ = 0;
-    bool is_pending_ = false;
+    enum class pending : std::uint8_t { nothing, packed, elements } pending_ = pending::nothing;
     const std::byte* came_ = nullptr;
     blocks goes_to_{};
     shape goes_as_{};

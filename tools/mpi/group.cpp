@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group.hpp"
 
+#include "flights.hpp"
+
 #include <utility>
 
 namespace under_mpi {
@@ -12,7 +14,7 @@ const char* text_of(reason why) noexcept {
     case reason::too_many: return "too many communicators";
     case reason::inter: return "intercommunicator";
     case reason::host_only: return "no such collective in bough";
-    case reason::nonblocking: return "nonblocking or persistent";
+    case reason::form: return "nonblocking";
     default: return "";
     }
 }
@@ -52,19 +54,59 @@ group::~group() {
     if (made_) world::get().give_back(members_, std::move(*made_));
 }
 
-communicator* group::use(MPI_Comm comm, host_group& host) {
-    if (made_) [[likely]]
+bool group::can_begin() {
+    if (state_ == state::over || !world::get().has_started() || !is_mpi_running()) return false;
+    members_ = members_of(comm_);
+    if (members_.empty()) {
+        never(reason::other_job);
+        return false;
+    }
+    state_ = state::making;
+    making_.emplace(members_);
+    return true;
+}
+void group::finish() {
+    if (making_->result()) made_.emplace(std::move(*making_->result()));
+    making_.reset();
+    state_ = state::over;
+    why_ = made_ ? reason::none : reason::too_many;
+}
+
+communicator* group::use() {
+    if (made_ && waiting.empty()) [[likely]]
         return &*made_;
-    if (has_tried_ || !world::get().has_started() || !is_mpi_running()) return nullptr;
-    has_tried_ = true;
-    members_ = members_of(comm);
-    if (members_.empty())
-        why_ = reason::other_job;
-    else if (made_ = world::get().make(members_, host); made_)
-        why_ = reason::none;
-    else
-        why_ = reason::too_many;
-    return made_ ? &*made_ : nullptr;
+    if (!waiting.empty()) {
+        wait_for_turn(*this);
+        return found();
+    }
+    if (!may_use()) return nullptr;
+    while (!making_->is_over()) {
+        const auto numbers = making_->numbers();
+        making_->heard(host_->find_greatest(numbers.data(), static_cast<int>(numbers.size())));
+    }
+    finish();
+    return found();
+}
+
+bool group::may_use() {
+    if (made_ || state_ == state::making) return true;
+    return state_ == state::untried && can_begin();
+}
+
+bool group::go_on() {
+    while (making_ && !making_->is_over()) {
+        const auto numbers = making_->numbers();
+        bool good = true;
+        if (!is_looking_) {
+            is_looking_ = true;
+            good = host_->begin_greatest(numbers.data(), static_cast<int>(numbers.size()));
+        }
+        if (good && !host_->has_found(good)) return false;
+        is_looking_ = false;
+        making_->heard(good);
+    }
+    if (making_) finish();
+    return true;
 }
 
 } // namespace under_mpi

@@ -21,14 +21,6 @@ constexpr bough::run_time_type bytes_type{.size = 1, .identity = 0x6d7062};
 bough::const_elements some(const std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
 bough::elements some(std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
 
-int ended(const place& at, const bough::status& s, const char* name) {
-    if (!s) [[likely]] {
-        at.room.finish();
-        return MPI_SUCCESS;
-    }
-    at.room.drop();
-    return error_class_of(s, name);
-}
 int nothing(const place& at) {
     at.room.drop();
     return MPI_SUCCESS;
@@ -110,11 +102,7 @@ scattered taken(const place& at, std::span<const std::byte> all, std::span<const
 
 } // namespace
 
-int run_barrier(const place& at) {
-    bough::status ends;
-    bough::barrier(at.comm, ends);
-    return ended(at, ends, "MPI_Barrier");
-}
+int run_barrier(const place& at) { return make(at, "MPI_Barrier", bough::barrier, bough::start_barrier); }
 
 int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root) {
     const shape s = shape_of(type);
@@ -125,20 +113,17 @@ int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int r
     // The root's bytes are only read.
     std::byte* const data =
         at.comm.rank() == from.rank ? const_cast<std::byte*>(at.room.reads(all, s)) : at.room.writes(all, s);
-    bough::status ends;
-    bough::broadcast(at.comm, some(data, bytes), from, ends);
-    return ended(at, ends, "MPI_Bcast");
+    return make(at, "MPI_Bcast", bough::broadcast, bough::start_broadcast, some(data, bytes), from);
 }
 
 int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root to = root_of(root);
-    bough::status ends;
     if (at.comm.rank() != to.rank) {
         const shape s = shape_of(in.type);
         const std::size_t bytes = bytes_of(in, s);
         if (bytes == 0) return nothing(at);
-        bough::gather(at.comm, some(at.room.reads(in, s), bytes), some(static_cast<std::byte*>(nullptr), 0), to, ends);
-        return ended(at, ends, "MPI_Gather");
+        return make(at, "MPI_Gather", bough::gather, bough::start_gather, some(at.room.reads(in, s), bytes),
+                    some(static_cast<std::byte*>(nullptr), 0), to);
     }
     const shape s = shape_of(out.type);
     const blocks whole = row_of(out, at.comm.size());
@@ -147,28 +132,25 @@ int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
     const std::span<std::byte> all(at.room.writes(whole, s), bytes * at.comm.size());
     const std::span<std::byte> own = all.subspan(to.rank * bytes, bytes);
     const auto mine = given(at, in, {whole, equal_block_of(out, to.rank, s), s, all, own});
-    bough::gather(at.comm, mine, some(all.data(), all.size()), to, ends);
-    return ended(at, ends, "MPI_Gather");
+    return make(at, "MPI_Gather", bough::gather, bough::start_gather, mine, some(all.data(), all.size()), to);
 }
 
 int run_scatter(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root from = root_of(root);
-    bough::status ends;
     if (at.comm.rank() != from.rank) {
         const shape s = shape_of(out.type);
         const std::size_t bytes = bytes_of(out, s);
         if (bytes == 0) return nothing(at);
         std::byte* const mine = at.room.writes(out, s);
-        bough::scatter(at.comm, some(static_cast<const std::byte*>(nullptr), 0), some(mine, bytes), from, ends);
-        return ended(at, ends, "MPI_Scatter");
+        return make(at, "MPI_Scatter", bough::scatter, bough::start_scatter,
+                    some(static_cast<const std::byte*>(nullptr), 0), some(mine, bytes), from);
     }
     const shape s = shape_of(in.type);
     const std::size_t bytes = bytes_of(in, s), total = bytes * at.comm.size();
     if (bytes == 0) return nothing(at);
     const std::span<const std::byte> all(at.room.reads(row_of(in, at.comm.size()), s), total);
     const scattered parts = taken(at, all, all.subspan(from.rank * bytes, bytes), out);
-    bough::scatter(at.comm, parts.all, parts.own, from, ends);
-    return ended(at, ends, "MPI_Scatter");
+    return make(at, "MPI_Scatter", bough::scatter, bough::start_scatter, parts.all, parts.own, from);
 }
 
 namespace {
@@ -192,41 +174,35 @@ int run_gatherv(const place& at, const blocks& in, const blocks& out, int root) 
     const bough::root to = root_of(root);
     const bool is_root = at.comm.rank() == to.rank;
     const shape s = is_root ? shape_of(out.type) : shape{};
-    if (const bough::status bad = tell_lengths(at, out, s, to)) return ended(at, bad, "MPI_Gatherv");
+    if (const bough::status bad = tell_lengths(at, out, s, to)) return ended(at.room, bad, "MPI_Gatherv");
     const std::span<const std::size_t> lengths = at.room.lengths;
-    bough::status ends;
     if (!is_root) {
         const shape from = shape_of(in.type);
-        bough::gatherv(at.comm, some(at.room.reads(in, from), bytes_of(in, from)),
-                       some(static_cast<std::byte*>(nullptr), 0), lengths, to, ends);
-        return ended(at, ends, "MPI_Gatherv");
+        return make_now(at, "MPI_Gatherv", bough::gatherv, some(at.room.reads(in, from), bytes_of(in, from)),
+                        some(static_cast<std::byte*>(nullptr), 0), lengths, to);
     }
     const std::span<std::byte> all(at.room.writes(out, s), bytes_of(out, s));
     const std::span<std::byte> own = all.subspan(sum_of(at.room.lengths, to.rank), lengths[to.rank]);
     const auto mine = given(at, in, {out, block_of(out, to.rank, s), s, all, own});
-    bough::gatherv(at.comm, mine, some(all.data(), all.size()), lengths, to, ends);
-    return ended(at, ends, "MPI_Gatherv");
+    return make_now(at, "MPI_Gatherv", bough::gatherv, mine, some(all.data(), all.size()), lengths, to);
 }
 
 int run_scatterv(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root from = root_of(root);
     const bool is_root = at.comm.rank() == from.rank;
     const shape s = is_root ? shape_of(in.type) : shape{};
-    if (const bough::status bad = tell_lengths(at, in, s, from)) return ended(at, bad, "MPI_Scatterv");
+    if (const bough::status bad = tell_lengths(at, in, s, from)) return ended(at.room, bad, "MPI_Scatterv");
     const std::span<const std::size_t> lengths = at.room.lengths;
-    bough::status ends;
     if (!is_root) {
         const shape to = shape_of(out.type);
         std::byte* const mine = at.room.writes(out, to);
-        bough::scatterv(at.comm, some(static_cast<const std::byte*>(nullptr), 0), some(mine, bytes_of(out, to)),
-                        lengths, from, ends);
-        return ended(at, ends, "MPI_Scatterv");
+        return make_now(at, "MPI_Scatterv", bough::scatterv, some(static_cast<const std::byte*>(nullptr), 0),
+                        some(mine, bytes_of(out, to)), lengths, from);
     }
     const std::span<const std::byte> all(at.room.reads(in, s), bytes_of(in, s));
     const auto own = all.subspan(sum_of(at.room.lengths, from.rank), lengths[from.rank]);
     const scattered parts = taken(at, all, own, out);
-    bough::scatterv(at.comm, parts.all, parts.own, lengths, from, ends);
-    return ended(at, ends, "MPI_Scatterv");
+    return make_now(at, "MPI_Scatterv", bough::scatterv, parts.all, parts.own, lengths, from);
 }
 
 int run_allgather(const place& at, const blocks& in, const blocks& out) {
@@ -238,9 +214,7 @@ int run_allgather(const place& at, const blocks& in, const blocks& out) {
     const std::span<std::byte> all(at.room.writes(whole, s), bytes * size);
     const std::span<std::byte> own = all.subspan(me * bytes, bytes);
     const auto mine = given(at, in, {whole, equal_block_of(out, me, s), s, all, own});
-    bough::status ends;
-    bough::allgather(at.comm, mine, some(all.data(), all.size()), ends);
-    return ended(at, ends, "MPI_Allgather");
+    return make(at, "MPI_Allgather", bough::allgather, bough::start_allgather, mine, some(all.data(), all.size()));
 }
 
 int run_allgatherv(const place& at, const blocks& in, const blocks& out) {
@@ -253,9 +227,8 @@ int run_allgatherv(const place& at, const blocks& in, const blocks& out) {
     const std::span<std::byte> all(at.room.writes(out, s), total);
     const std::span<std::byte> own = all.subspan(sum_of(at.room.lengths, me), lengths[me]);
     const auto mine = given(at, in, {out, block_of(out, me, s), s, all, own});
-    bough::status ends;
-    bough::allgatherv(at.comm, mine, some(all.data(), all.size()), lengths, ends);
-    return ended(at, ends, "MPI_Allgatherv");
+    return make(at, "MPI_Allgatherv", bough::allgatherv, bough::start_allgatherv, mine, some(all.data(), all.size()),
+                lengths);
 }
 
 int run_alltoall(const place& at, const blocks& in, const blocks& out) {
@@ -265,18 +238,15 @@ int run_alltoall(const place& at, const blocks& in, const blocks& out) {
     const std::size_t total = bytes_of(whole, s);
     if (total == 0) return nothing(at);
     std::byte* const all = at.room.writes(whole, s);
-    bough::status ends;
     if (in.data == MPI_IN_PLACE) {
         if (!lies_as_it_travels(whole, s)) pack(whole, s, all);
-        bough::alltoall(at.comm, some(all, total), ends);
-        return ended(at, ends, "MPI_Alltoall");
+        return make(at, "MPI_Alltoall", bough::alltoall, bough::start_alltoall, some(all, total));
     }
     const shape from = shape_of(in.type);
     const blocks row = row_of(in, size);
     const std::size_t given = bytes_of(row, from);
     const std::byte* const mine = apart(at, at.room.reads(row, from), given, all, total);
-    bough::alltoall(at.comm, some(mine, given), some(all, total), ends);
-    return ended(at, ends, "MPI_Alltoall");
+    return make(at, "MPI_Alltoall", bough::alltoall, bough::start_alltoall, some(mine, given), some(all, total));
 }
 
 int run_alltoallv(const place& at, const blocks& in, const blocks& out) {
@@ -285,19 +255,16 @@ int run_alltoallv(const place& at, const blocks& in, const blocks& out) {
     const std::span<const std::size_t> lengths = at.room.lengths;
     const std::size_t total = bytes_of(out, s);
     std::byte* const all = at.room.writes(out, s);
-    bough::status ends;
     if (in.data == MPI_IN_PLACE) {
         if (total != 0 && !lies_as_it_travels(out, s)) pack(out, s, all);
-        bough::alltoallv(at.comm, some(all, total), lengths, ends);
-        return ended(at, ends, "MPI_Alltoallv");
+        return make(at, "MPI_Alltoallv", bough::alltoallv, bough::start_alltoallv, some(all, total), lengths);
     }
     const shape from = shape_of(in.type);
     set_lengths(at.room.other_lengths, in, from);
     const std::size_t given = bytes_of(in, from);
     const std::byte* const mine = apart(at, at.room.reads(in, from), given, all, total);
-    bough::alltoallv(at.comm, some(mine, given), std::span<const std::size_t>(at.room.other_lengths), some(all, total),
-                     lengths, ends);
-    return ended(at, ends, "MPI_Alltoallv");
+    return make(at, "MPI_Alltoallv", bough::alltoallv, bough::start_alltoallv, some(mine, given),
+                std::span<const std::size_t>(at.room.other_lengths), some(all, total), lengths);
 }
 
 } // namespace under_mpi

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // mca_coll_bough.so: a collective component of Open MPI 4. It stands above the other components:
 // its module saves their functions, takes calls, and passes on the others.
+#include "calls.hpp"
+#include "flights.hpp"
 #include "open_mpi_headers.hpp"
 #include "route.hpp"
 #include <bough/core/version.hpp>
 
 #include <cstdio>
+#include <memory>
 #include <new>
 
 namespace {
@@ -24,10 +27,20 @@ public:
         return below_.coll_allreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_,
                                      below_.coll_allreduce_module) == MPI_SUCCESS;
     }
+    bool begin_greatest(std::uint32_t* numbers, int count) override {
+        return below_.coll_iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request_,
+                                      below_.coll_iallreduce_module) == MPI_SUCCESS;
+    }
+    bool has_found(bool& good) override {
+        int is_over = 0;
+        good = PMPI_Test(&request_, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        return is_over != 0 || !good;
+    }
 
 private:
     ompi_communicator_t* comm_;
     const mca_coll_base_comm_coll_t& below_;
+    ompi_request_t* request_ = MPI_REQUEST_NULL;
 };
 
 // OBJ_NEW makes it; so what is C++ in it is behind a pointer.
@@ -38,188 +51,242 @@ struct bough_module {
 };
 bough_module& of(coll_module* module) { return *reinterpret_cast<bough_module*>(module); }
 
-template <class Describe, class Take, class Pass>
-int run(bough_module& m, ompi_communicator_t* comm, collective which, const Describe& describe, const Take& take,
-        const Pass& pass) {
-    below_group host(comm, m.below);
-    return route(*m.ours, host, comm, which, describe, take, pass);
+// --- requests ---
+
+struct bough_request;
+class request_flight final : public flight {
+public:
+    explicit request_flight(bough_request& of) noexcept : of_(of) {}
+    MPI_Request request() override;
+    void has_ended(int code) override;
+
+private:
+    bough_request& of_;
+};
+
+// Open MPI takes a collective's request for an ompi_coll_base_nbc_request_t, whose header does not compile
+// outside of it. In that one's members it keeps the types and the op of the call, which it holds until the
+// call has ended (4.1; older ones do not).
+struct bough_request {
+    ompi_request_t super;
+    void* of_open_mpi[4];
+    request_flight* call;
+    bough_module* module; // held until the request is freed, as the communicator is
+    ompi_communicator_t* comm;
+};
+constexpr bool takes_nonblocking = OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION >= 1;
+
+MPI_Request request_flight::request() { return &of_.super; }
+void request_flight::has_ended(int code) {
+    of_.super.req_status.MPI_ERROR = code;
+    ompi_request_complete(&of_.super, true);
 }
 
-// pass_on(m, coll_x, arguments...): the same call, by the module below.
-#define BOUGH_PASS_ON(name, ...) m.below.coll_##name(__VA_ARGS__, comm, m.below.coll_##name##_module)
+int free_request(ompi_request_t** freed) {
+    auto* request = reinterpret_cast<bough_request*>(*freed);
+    if (!REQUEST_COMPLETE(&request->super)) return MPI_ERR_REQUEST;
+    OMPI_REQUEST_FINI(&request->super);
+    OBJ_RELEASE(request->module);
+    OBJ_RELEASE(request->comm);
+    OBJ_RELEASE(request);
+    *freed = MPI_REQUEST_NULL;
+    return OMPI_SUCCESS;
+}
+int cancel_request(ompi_request_t*, int) { return MPI_ERR_REQUEST; }
+
+void construct_request(bough_request* r) {
+    OMPI_REQUEST_INIT(&r->super, false);
+    r->super.req_type = OMPI_REQUEST_COLL;
+    for (void*& word : r->of_open_mpi) word = nullptr;
+    r->super.req_free = free_request;
+    r->super.req_cancel = cancel_request;
+    r->call = new (std::nothrow) request_flight(*r);
+}
+void destruct_request(bough_request* r) { delete r->call; }
+OBJ_CLASS_INSTANCE(bough_request, ompi_request_t, construct_request, destruct_request);
+
+// Null: no memory is left.
+flight* new_flight(bough_module& m, ompi_communicator_t* comm) {
+    auto* request = OBJ_NEW(bough_request);
+    if (request == nullptr || request->call == nullptr) return nullptr;
+    request->super.req_mpi_object.comm = comm;
+    request->super.req_state = OMPI_REQUEST_ACTIVE;
+    request->super.req_status = {};
+    request->super.req_status.MPI_SOURCE = MPI_UNDEFINED;
+    request->super.req_status.MPI_TAG = MPI_UNDEFINED;
+    request->module = &m;
+    request->comm = comm;
+    OBJ_RETAIN(&m);
+    OBJ_RETAIN(comm);
+    return request->call;
+}
+int progress_flights() { return flights::get().progress(); }
+
+// --- who makes a call ---
+
+template <class Pass>
+struct blocking {
+    bough_module& m;
+    ompi_communicator_t* comm;
+    Pass pass;
+    int rank = ompi_comm_rank(comm), size = ompi_comm_size(comm);
+
+    template <class Describe, class Take>
+    int make(collective which, const Describe& describe, const Take& take) {
+        return route(*m.ours, comm, which, describe, take, pass);
+    }
+};
+template <class Pass>
+struct nonblocking {
+    bough_module& m;
+    ompi_communicator_t* comm;
+    ompi_request_t** request;
+    Pass pass;
+    int rank = ompi_comm_rank(comm), size = ompi_comm_size(comm);
+
+    template <class Describe, class Take>
+    int make(collective which, const Describe& describe, const Take& take) {
+        return begin(
+            *m.ours, which, describe, take, pass, [&] { return new_flight(m, comm); }, request);
+    }
+};
+template <class Pass>
+blocking<Pass> waits(bough_module& m, ompi_communicator_t* comm, Pass pass) {
+    return {m, comm, pass};
+}
+template <class Pass>
+nonblocking<Pass> goes_on(bough_module& m, ompi_communicator_t* comm, ompi_request_t** request, Pass pass) {
+    return {m, comm, request, pass};
+}
+
+// --- the module's functions ---
 
 int take_barrier(ompi_communicator_t* comm, coll_module* module) {
     bough_module& m = of(module);
-    return run(
-        m, comm, collective::barrier, [] { return outcome{}; }, run_barrier,
-        [&] { return m.below.coll_barrier(comm, m.below.coll_barrier_module); });
+    return call_barrier(waits(m, comm, [&m, comm] { return m.below.coll_barrier(comm, m.below.coll_barrier_module); }));
 }
-int take_bcast(void* data, int count, ompi_datatype_t* type, int root, ompi_communicator_t* comm, coll_module* module) {
+int take_ibarrier(ompi_communicator_t* comm, ompi_request_t** request, coll_module* module) {
     bough_module& m = of(module);
-    return run(
-        m, comm, collective::bcast, [&] { return gives(row(data, count, type), ompi_comm_rank(comm) != root); },
-        [&](const place& at) { return run_bcast(at, data, count, type, root); },
-        [&] { return BOUGH_PASS_ON(bcast, data, count, type, root); });
-}
-int take_allreduce(const void* in, void* out, int count, ompi_datatype_t* type, ompi_op_t* op,
-                   ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    return run(
-        m, comm, collective::allreduce, [&] { return gives(row(out, count, type), true, op); },
-        [&](const place& at) { return run_allreduce(at, in, out, count, type, op); },
-        [&] { return BOUGH_PASS_ON(allreduce, in, out, count, type, op); });
-}
-int take_reduce(const void* in, void* out, int count, ompi_datatype_t* type, ompi_op_t* op, int root,
-                ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    return run(
-        m, comm, collective::reduce, [&] { return gives(row(out, count, type), ompi_comm_rank(comm) == root, op); },
-        [&](const place& at) { return run_reduce(at, in, out, count, type, op, root); },
-        [&] { return BOUGH_PASS_ON(reduce, in, out, count, type, op, root); });
-}
-int take_scan(const void* in, void* out, int count, ompi_datatype_t* type, ompi_op_t* op, ompi_communicator_t* comm,
-              coll_module* module) {
-    bough_module& m = of(module);
-    return run(
-        m, comm, collective::scan, [&] { return gives(row(out, count, type), true, op); },
-        [&](const place& at) { return run_scan(at, in, out, count, type, op); },
-        [&] { return BOUGH_PASS_ON(scan, in, out, count, type, op); });
-}
-int take_exscan(const void* in, void* out, int count, ompi_datatype_t* type, ompi_op_t* op, ompi_communicator_t* comm,
-                coll_module* module) {
-    bough_module& m = of(module);
-    return run(
-        m, comm, collective::exscan, [&] { return gives(row(out, count, type), ompi_comm_rank(comm) != 0, op); },
-        [&](const place& at) { return run_exscan(at, in, out, count, type, op); },
-        [&] { return BOUGH_PASS_ON(exscan, in, out, count, type, op); });
-}
-int take_reduce_scatter_block(const void* in, void* out, int count, ompi_datatype_t* type, ompi_op_t* op,
-                              ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    return run(
-        m, comm, collective::reduce_scatter_block,
-        [&] {
-            return cuts(row(out, count, type), row(out, count * ompi_comm_size(comm), type), in == MPI_IN_PLACE, op);
-        },
-        [&](const place& at) { return run_reduce_scatter_block(at, in, out, count, type, op); },
-        [&] { return BOUGH_PASS_ON(reduce_scatter_block, in, out, count, type, op); });
-}
-int take_reduce_scatter(const void* in, void* out, const int* counts, ompi_datatype_t* type, ompi_op_t* op,
-                        ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const auto describe = [&] {
-        int all = 0;
-        for (int r = 0; r != ompi_comm_size(comm); ++r) all += counts[r];
-        return cuts(row(out, counts[ompi_comm_rank(comm)], type), row(out, all, type), in == MPI_IN_PLACE, op);
-    };
-    return run(
-        m, comm, collective::reduce_scatter, describe,
-        [&](const place& at) { return run_reduce_scatter(at, in, out, counts, type, op); },
-        [&] { return BOUGH_PASS_ON(reduce_scatter, in, out, counts, type, op); });
-}
-int take_gather(const void* in, int count, ompi_datatype_t* type, void* out, int out_count, ompi_datatype_t* out_type,
-                int root, ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
-    const bool is_root = ompi_comm_rank(comm) == root;
-    return run(
-        m, comm, collective::gather,
-        [&] { return is_root ? moves(from, row(out, out_count * ompi_comm_size(comm), out_type)) : moves(from, {}); },
-        [&](const place& at) { return run_gather(at, from, to, root); },
-        [&] { return BOUGH_PASS_ON(gather, in, count, type, out, out_count, out_type, root); });
-}
-int take_gatherv(const void* in, int count, ompi_datatype_t* type, void* out, const int* counts,
-                 const int* displacements, ompi_datatype_t* out_type, int root, ompi_communicator_t* comm,
-                 coll_module* module) {
-    bough_module& m = of(module);
-    const bool is_root = ompi_comm_rank(comm) == root;
-    const blocks from = row(in, count, type);
-    const blocks to = is_root ? row(out, counts, displacements, out_type, ompi_comm_size(comm)) : blocks{};
-    return run(
-        m, comm, collective::gatherv, [&] { return moves(from, to); },
-        [&](const place& at) { return run_gatherv(at, from, to, root); },
-        [&] { return BOUGH_PASS_ON(gatherv, in, count, type, out, counts, displacements, out_type, root); });
-}
-int take_scatter(const void* in, int count, ompi_datatype_t* type, void* out, int out_count, ompi_datatype_t* out_type,
-                 int root, ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const bool is_root = ompi_comm_rank(comm) == root;
-    const blocks from = is_root ? row(in, count, type) : blocks{}, to = row(out, out_count, out_type);
-    return run(
-        m, comm, collective::scatter, [&] { return moves(from, to, out != MPI_IN_PLACE); },
-        [&](const place& at) { return run_scatter(at, from, to, root); },
-        [&] { return BOUGH_PASS_ON(scatter, in, count, type, out, out_count, out_type, root); });
-}
-int take_scatterv(const void* in, const int* counts, const int* displacements, ompi_datatype_t* type, void* out,
-                  int out_count, ompi_datatype_t* out_type, int root, ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const bool is_root = ompi_comm_rank(comm) == root;
-    const blocks from = is_root ? row(in, counts, displacements, type, ompi_comm_size(comm)) : blocks{};
-    const blocks to = row(out, out_count, out_type);
-    return run(
-        m, comm, collective::scatterv, [&] { return moves(from, to, out != MPI_IN_PLACE); },
-        [&](const place& at) { return run_scatterv(at, from, to, root); },
-        [&] { return BOUGH_PASS_ON(scatterv, in, counts, displacements, type, out, out_count, out_type, root); });
-}
-int take_allgather(const void* in, int count, ompi_datatype_t* type, void* out, int out_count,
-                   ompi_datatype_t* out_type, ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
-    return run(
-        m, comm, collective::allgather,
-        [&] { return moves(from, row(out, out_count * ompi_comm_size(comm), out_type)); },
-        [&](const place& at) { return run_allgather(at, from, to); },
-        [&] { return BOUGH_PASS_ON(allgather, in, count, type, out, out_count, out_type); });
-}
-int take_allgatherv(const void* in, int count, ompi_datatype_t* type, void* out, const int* counts,
-                    const int* displacements, ompi_datatype_t* out_type, ompi_communicator_t* comm,
-                    coll_module* module) {
-    bough_module& m = of(module);
-    const blocks from = row(in, count, type);
-    const blocks to = row(out, counts, displacements, out_type, ompi_comm_size(comm));
-    return run(
-        m, comm, collective::allgatherv, [&] { return moves(from, to); },
-        [&](const place& at) { return run_allgatherv(at, from, to); },
-        [&] { return BOUGH_PASS_ON(allgatherv, in, count, type, out, counts, displacements, out_type); });
-}
-int take_alltoall(const void* in, int count, ompi_datatype_t* type, void* out, int out_count, ompi_datatype_t* out_type,
-                  ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
-    return run(
-        m, comm, collective::alltoall,
-        [&] { return moves(from, row(out, out_count * ompi_comm_size(comm), out_type)); },
-        [&](const place& at) { return run_alltoall(at, from, to); },
-        [&] { return BOUGH_PASS_ON(alltoall, in, count, type, out, out_count, out_type); });
-}
-int take_alltoallv(const void* in, const int* counts, const int* displacements, ompi_datatype_t* type, void* out,
-                   const int* out_counts, const int* out_displacements, ompi_datatype_t* out_type,
-                   ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    const blocks from = row(in, counts, displacements, type, ompi_comm_size(comm));
-    const blocks to = row(out, out_counts, out_displacements, out_type, ompi_comm_size(comm));
-    return run(
-        m, comm, collective::alltoallv, [&] { return moves(from, to); },
-        [&](const place& at) { return run_alltoallv(at, from, to); },
-        [&] {
-            return BOUGH_PASS_ON(alltoallv, in, counts, displacements, type, out, out_counts, out_displacements,
-                                 out_type);
-        });
-}
-int pass_alltoallw(const void* in, const int* counts, const int* displacements, ompi_datatype_t* const* types,
-                   void* out, const int* out_counts, const int* out_displacements, ompi_datatype_t* const* out_types,
-                   ompi_communicator_t* comm, coll_module* module) {
-    bough_module& m = of(module);
-    if (world::get().is() == setting::report)
-        count_passed_on(collective::alltoallw, OMPI_COMM_IS_INTER(comm) ? reason::inter : reason::host_only);
-    return BOUGH_PASS_ON(alltoallw, in, counts, displacements, types, out, out_counts, out_displacements, out_types);
+    return call_barrier(goes_on(m, comm, request, [&m, comm](ompi_request_t** to) {
+        return m.below.coll_ibarrier(comm, to, m.below.coll_ibarrier_module);
+    }));
 }
 
-// The functions of the modules below that this one calls.
+// Both forms of a collective, from its parameters and its arguments; pass_on: the same call by the module
+// below.
+#define BOUGH_LIST(...) __VA_ARGS__
+#define BOUGH_BLOCKING(name, parameters, arguments)                                                                    \
+    int take_##name(BOUGH_LIST parameters, ompi_communicator_t* comm, coll_module* module) {                           \
+        bough_module& m = of(module);                                                                                  \
+        const auto pass_on = [=, &m] {                                                                                 \
+            return m.below.coll_##name(BOUGH_LIST arguments, comm, m.below.coll_##name##_module);                      \
+        };                                                                                                             \
+        return call_##name(waits(m, comm, pass_on), BOUGH_LIST arguments);                                             \
+    }
+#define BOUGH_NONBLOCKING(name, parameters, arguments)                                                                 \
+    int take_i##name(BOUGH_LIST parameters, ompi_communicator_t* comm, ompi_request_t** request,                       \
+                     coll_module* module) {                                                                            \
+        bough_module& m = of(module);                                                                                  \
+        const auto pass_on = [=, &m](ompi_request_t** to) {                                                            \
+            return m.below.coll_i##name(BOUGH_LIST arguments, comm, to, m.below.coll_i##name##_module);                \
+        };                                                                                                             \
+        return call_##name(goes_on(m, comm, request, pass_on), BOUGH_LIST arguments);                                  \
+    }
+#define BOUGH_BOTH(name, parameters, arguments)                                                                        \
+    BOUGH_BLOCKING(name, parameters, arguments)                                                                        \
+    BOUGH_NONBLOCKING(name, parameters, arguments)
+
+using type_t = ompi_datatype_t*;
+using op_t = ompi_op_t*;
+
+BOUGH_BOTH(bcast, (void* data, int count, type_t type, int root), (data, count, type, root))
+BOUGH_BOTH(allreduce, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
+BOUGH_BOTH(reduce, (const void* in, void* out, int count, type_t type, op_t op, int root),
+           (in, out, count, type, op, root))
+BOUGH_BOTH(scan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
+BOUGH_BOTH(exscan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
+BOUGH_BOTH(reduce_scatter_block, (const void* in, void* out, int count, type_t type, op_t op),
+           (in, out, count, type, op))
+BOUGH_BOTH(reduce_scatter, (const void* in, void* out, const int* counts, type_t type, op_t op),
+           (in, out, counts, type, op))
+BOUGH_BOTH(gather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
+           (in, count, type, out, out_count, out_type, root))
+BOUGH_BLOCKING(gatherv,
+               (const void* in, int count, type_t type, void* out, const int* counts, const int* places,
+                type_t out_type, int root),
+               (in, count, type, out, counts, places, out_type, root))
+BOUGH_BOTH(scatter, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
+           (in, count, type, out, out_count, out_type, root))
+BOUGH_BLOCKING(scatterv,
+               (const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
+                type_t out_type, int root),
+               (in, counts, places, type, out, out_count, out_type, root))
+BOUGH_BOTH(allgather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
+           (in, count, type, out, out_count, out_type))
+BOUGH_BOTH(allgatherv,
+           (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type),
+           (in, count, type, out, counts, places, out_type))
+BOUGH_BOTH(alltoall, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
+           (in, count, type, out, out_count, out_type))
+BOUGH_BOTH(alltoallv,
+           (const void* in, const int* counts, const int* places, type_t type, void* out, const int* out_counts,
+            const int* out_places, type_t out_type),
+           (in, counts, places, type, out, out_counts, out_places, out_type))
+
+// --- those that are passed on ---
+
+void note_passed_on(ompi_communicator_t* comm, collective which, reason why, form how) {
+    if (world::get().is() == setting::report)
+        count_passed_on(which, OMPI_COMM_IS_INTER(comm) ? reason::inter : why, how);
+}
+int pass_alltoallw(const void* in, const int* counts, const int* places, type_t const* types, void* out,
+                   const int* out_counts, const int* out_places, type_t const* out_types, ompi_communicator_t* comm,
+                   coll_module* module) {
+    bough_module& m = of(module);
+    note_passed_on(comm, collective::alltoallw, reason::host_only, form::blocking);
+    return m.below.coll_alltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm,
+                                  m.below.coll_alltoallw_module);
+}
+int pass_ialltoallw(const void* in, const int* counts, const int* places, type_t const* types, void* out,
+                    const int* out_counts, const int* out_places, type_t const* out_types, ompi_communicator_t* comm,
+                    ompi_request_t** request, coll_module* module) {
+    bough_module& m = of(module);
+    note_passed_on(comm, collective::alltoallw, reason::host_only, form::nonblocking);
+    return m.below.coll_ialltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm, request,
+                                   m.below.coll_ialltoallw_module);
+}
+int pass_igatherv(const void* in, int count, type_t type, void* out, const int* counts, const int* places,
+                  type_t out_type, int root, ompi_communicator_t* comm, ompi_request_t** request, coll_module* module) {
+    bough_module& m = of(module);
+    note_passed_on(comm, collective::gatherv, reason::form, form::nonblocking);
+    return m.below.coll_igatherv(in, count, type, out, counts, places, out_type, root, comm, request,
+                                 m.below.coll_igatherv_module);
+}
+int pass_iscatterv(const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
+                   type_t out_type, int root, ompi_communicator_t* comm, ompi_request_t** request,
+                   coll_module* module) {
+    bough_module& m = of(module);
+    note_passed_on(comm, collective::scatterv, reason::form, form::nonblocking);
+    return m.below.coll_iscatterv(in, counts, places, type, out, out_count, out_type, root, comm, request,
+                                  m.below.coll_iscatterv_module);
+}
+
+// The functions that this module has; some are not for intercommunicators.
+#define BOUGH_EACH_BLOCKING(do_it)                                                                                     \
+    do_it(allgather) do_it(allgatherv) do_it(allreduce) do_it(alltoall) do_it(alltoallv) do_it(barrier) do_it(bcast)   \
+        do_it(gather) do_it(gatherv) do_it(reduce) do_it(reduce_scatter) do_it(reduce_scatter_block) do_it(scatter)    \
+            do_it(scatterv)
+#define BOUGH_EACH_NONBLOCKING(do_it)                                                                                  \
+    do_it(iallgather) do_it(iallgatherv) do_it(iallreduce) do_it(ialltoall) do_it(ialltoallv) do_it(ibarrier)          \
+        do_it(ibcast) do_it(igather) do_it(ireduce) do_it(ireduce_scatter) do_it(ireduce_scatter_block)                \
+            do_it(iscatter)
+#define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw) do_it(igatherv) do_it(iscatterv)
+#define BOUGH_EACH_OF_ONE_GROUP(do_it) do_it(exscan) do_it(scan)
+#define BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it) do_it(iexscan) do_it(iscan)
 #define BOUGH_EACH_BELOW(do_it)                                                                                        \
-    do_it(allgather) do_it(allgatherv) do_it(allreduce) do_it(alltoall) do_it(alltoallv) do_it(alltoallw)              \
-        do_it(barrier) do_it(bcast) do_it(exscan) do_it(gather) do_it(gatherv) do_it(reduce) do_it(reduce_scatter)     \
-            do_it(reduce_scatter_block) do_it(scan) do_it(scatter) do_it(scatterv)
+    BOUGH_EACH_BLOCKING(do_it)                                                                                         \
+    BOUGH_EACH_NONBLOCKING(do_it)                                                                                      \
+    BOUGH_EACH_PASSED(do_it) BOUGH_EACH_OF_ONE_GROUP(do_it) BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it)
 
 int enable(coll_module* module, ompi_communicator_t* comm) {
     bough_module& m = of(module);
@@ -227,13 +294,16 @@ int enable(coll_module* module, ompi_communicator_t* comm) {
 #define BOUGH_RETAIN(name)                                                                                             \
     if (m.below.coll_##name##_module != nullptr) OBJ_RETAIN(m.below.coll_##name##_module);
     BOUGH_EACH_BELOW(BOUGH_RETAIN)
-    m.ours = new (std::nothrow) group;
-    if (m.ours == nullptr) return OMPI_ERR_OUT_OF_RESOURCE;
+    try {
+        m.ours = new group(comm, std::make_unique<below_group>(comm, m.below));
+    } catch (const std::bad_alloc&) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     if (OMPI_COMM_IS_INTER(comm)) m.ours->never(reason::inter);
     if (comm == &ompi_mpi_comm_world.comm) {
-        below_group host(comm, m.below);
-        world::get().start(host, static_cast<bough::rank_t>(ompi_comm_rank(comm)),
+        world::get().start(m.ours->host(), static_cast<bough::rank_t>(ompi_comm_rank(comm)),
                            static_cast<bough::rank_t>(ompi_comm_size(comm)), thread_mutex::is_needed);
+        if (world::get().has_started()) opal_progress_register(progress_flights);
     }
     return OMPI_SUCCESS;
 }
@@ -277,30 +347,26 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     *priority = 95; // above all that Open MPI has itself
     coll_module& f = m->super;
     f.coll_module_enable = enable;
-    f.coll_allgather = take_allgather;
-    f.coll_allgatherv = take_allgatherv;
-    f.coll_allreduce = take_allreduce;
-    f.coll_alltoall = take_alltoall;
-    f.coll_alltoallv = take_alltoallv;
-    f.coll_alltoallw = pass_alltoallw;
-    f.coll_barrier = take_barrier;
-    f.coll_bcast = take_bcast;
-    f.coll_gather = take_gather;
-    f.coll_gatherv = take_gatherv;
-    f.coll_reduce = take_reduce;
-    f.coll_reduce_scatter = take_reduce_scatter;
-    f.coll_reduce_scatter_block = take_reduce_scatter_block;
-    f.coll_scatter = take_scatter;
-    f.coll_scatterv = take_scatterv;
-    if (!OMPI_COMM_IS_INTER(comm)) {
-        f.coll_exscan = take_exscan;
-        f.coll_scan = take_scan;
+#define BOUGH_TAKE(name) f.coll_##name = take_##name;
+#define BOUGH_PASS(name) f.coll_##name = pass_##name;
+    const bool has_one_group = !OMPI_COMM_IS_INTER(comm);
+    BOUGH_EACH_BLOCKING(BOUGH_TAKE)
+    BOUGH_EACH_PASSED(BOUGH_PASS)
+    if (has_one_group) {
+        BOUGH_EACH_OF_ONE_GROUP(BOUGH_TAKE)
+    }
+    if (takes_nonblocking) {
+        BOUGH_EACH_NONBLOCKING(BOUGH_TAKE)
+    }
+    if (takes_nonblocking && has_one_group) {
+        BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(BOUGH_TAKE)
     }
     return &f;
 }
 
 int close_component() {
     world& all = world::get();
+    opal_progress_unregister(progress_flights);
     if (read_setting() == setting::report && all.rank() == 0) print_report();
     all.stop();
     return OMPI_SUCCESS;

@@ -17,7 +17,11 @@ struct counts {
     std::atomic<std::uint64_t> taken{0}, bytes{0}, ns{0};
     std::array<std::atomic<std::uint64_t>, reasons> passed_on{};
 };
-std::array<counts, collectives> all;
+std::array<counts, 2 * collectives> all; // blocking ones, then nonblocking ones
+
+counts& of(collective which, form how) noexcept {
+    return all[static_cast<std::size_t>(which) + (how == form::nonblocking ? collectives : 0)];
+}
 
 std::string readable(double value, std::initializer_list<const char*> units, double step) {
     const char* const* unit = units.begin();
@@ -37,19 +41,19 @@ const char* name_of(collective which) noexcept {
     return names[static_cast<std::size_t>(which)];
 }
 
-void count_taken(collective which, std::size_t bytes, std::uint64_t ns) noexcept {
-    counts& c = all[static_cast<std::size_t>(which)];
+void count_taken(collective which, std::size_t bytes, std::uint64_t ns, form how) noexcept {
+    counts& c = of(which, how);
     c.taken += 1;
     c.bytes += bytes;
     c.ns += ns;
 }
-void count_passed_on(collective which, reason why) noexcept {
-    all[static_cast<std::size_t>(which)].passed_on[static_cast<std::size_t>(why)] += 1;
+void count_passed_on(collective which, reason why, form how) noexcept {
+    of(which, how).passed_on[static_cast<std::size_t>(why)] += 1;
 }
 
 void print_report() {
     bool has_calls = false;
-    for (std::size_t i = 0; i != collectives; ++i) {
+    for (std::size_t i = 0; i != all.size(); ++i) {
         const counts& c = all[i];
         std::uint64_t passed_on = 0;
         std::string why;
@@ -62,8 +66,9 @@ void print_report() {
         const std::uint64_t taken = c.taken;
         if (taken + passed_on == 0) continue;
         has_calls = true;
-        std::string line = "bough: " + std::string(name_of(static_cast<collective>(i))) + " " + std::to_string(taken) +
-                           " of " + std::to_string(taken + passed_on) + " calls";
+        std::string line = std::string("bough: ") + (i < collectives ? "" : "i") +
+                           name_of(static_cast<collective>(i % collectives)) + " " + std::to_string(taken) + " of " +
+                           std::to_string(taken + passed_on) + " calls";
         line += ", " + readable(static_cast<double>(c.bytes), {"B", "kB", "MB", "GB", "TB"}, 1000);
         line += ", " + readable(static_cast<double>(c.ns) / 1000, {"us", "ms", "s"}, 1000);
         if (passed_on != 0) line += "; passed on: " + why;

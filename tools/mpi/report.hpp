@@ -32,8 +32,10 @@ enum class collective : std::uint8_t {
 };
 const char* name_of(collective which) noexcept; // "allgather"
 
-void count_taken(collective which, std::size_t bytes, std::uint64_t ns) noexcept;
-void count_passed_on(collective which, reason why) noexcept;
+enum class form : std::uint8_t { blocking, nonblocking };
+
+void count_taken(collective which, std::size_t bytes, std::uint64_t ns, form how = form::blocking) noexcept;
+void count_passed_on(collective which, reason why, form how = form::blocking) noexcept;
 // One line for each collective, on standard error.
 void print_report();
 

@@ -30,10 +30,9 @@ int take_guarded(const place& at, collective which, Take&& take) noexcept {
 
 // take(place) makes the call by bough, pass() by the host; describe() -> outcome.
 template <class Describe, class Take, class Pass>
-int route(group& of, host_group& host, MPI_Comm comm, collective which, const Describe& describe, const Take& take,
-          const Pass& pass) {
+int route(group& of, MPI_Comm comm, collective which, const Describe& describe, const Take& take, const Pass& pass) {
     const setting is = world::get().is();
-    communicator* const ours = of.use(comm, host);
+    communicator* const ours = of.use();
     if (ours == nullptr) {
         if (is == setting::report) count_passed_on(which, of.why());
         return pass();
@@ -54,32 +53,6 @@ int route(group& of, host_group& host, MPI_Comm comm, collective which, const De
     const int code = take_guarded(at, which, take);
     if (code == MPI_SUCCESS) results.compare(which, comm);
     return code;
-}
-
-// --- what each collective gives a rank ---
-
-inline blocks row(const void* data, int count, MPI_Datatype type) {
-    return {.data = const_cast<void*>(data), .count = static_cast<std::size_t>(count), .type = type};
-}
-inline blocks row(const void* data, const int* counts, const int* displacements, MPI_Datatype type, int ranks) {
-    blocks all{.data = const_cast<void*>(data), .type = type};
-    all.counts = counts;
-    all.displacements = displacements;
-    all.ranks = ranks;
-    return all;
-}
-inline std::size_t bytes_of(const blocks& b) { return b.type == MPI_DATATYPE_NULL ? 0 : bytes_of(b, shape_of(b.type)); }
-
-// `has_result`: this rank gets one.
-inline outcome gives(const blocks& result, bool has_result = true, MPI_Op op = MPI_OP_NULL) {
-    return {.result = has_result ? result : blocks{}, .op = op, .bytes = bytes_of(result)};
-}
-inline outcome moves(const blocks& in, const blocks& out, bool has_result = true) {
-    const bool reads = in.data != MPI_IN_PLACE && in.type != MPI_DATATYPE_NULL;
-    return {.result = has_result ? out : blocks{}, .bytes = bytes_of(reads ? in : out)};
-}
-inline outcome cuts(const blocks& result, const blocks& whole, bool is_in_place, MPI_Op op) {
-    return {.result = result, .changed = is_in_place ? whole : blocks{}, .op = op, .bytes = bytes_of(whole)};
 }
 
 } // namespace under_mpi

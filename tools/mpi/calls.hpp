@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSL-1.0
+// The calls of a program, as every MPI's arguments say them: for each, what it gives this rank, and how
+// bough makes it. `by` decides who makes it, and whether it is only started:
+//
+//   int make(collective which, Describe describe, Take take);
+//
+// describe() -> outcome, and take(place) makes the call. Both hold copies of the arguments. `by.rank` and
+// `by.size` are those of the communicator.
+#ifndef BOUGH_TOOLS_MPI_CALLS_HPP
+#define BOUGH_TOOLS_MPI_CALLS_HPP
+
+#include "check.hpp"
+#include "collectives.hpp"
+#include "report.hpp"
+
+#include <mpi.h>
+
+namespace under_mpi {
+
+// --- what each collective gives a rank ---
+
+inline blocks row(const void* data, int count, MPI_Datatype type) {
+    return {.data = const_cast<void*>(data), .count = static_cast<std::size_t>(count), .type = type};
+}
+inline blocks row(const void* data, const int* counts, const int* displacements, MPI_Datatype type, int ranks) {
+    blocks all{.data = const_cast<void*>(data), .type = type};
+    all.counts = counts;
+    all.displacements = displacements;
+    all.ranks = ranks;
+    return all;
+}
+inline std::size_t bytes_of(const blocks& b) { return b.type == MPI_DATATYPE_NULL ? 0 : bytes_of(b, shape_of(b.type)); }
+
+// `has_result`: this rank gets one.
+inline outcome gives(const blocks& result, bool has_result = true, MPI_Op op = MPI_OP_NULL) {
+    return {.result = has_result ? result : blocks{}, .op = op, .bytes = bytes_of(result)};
+}
+inline outcome moves(const blocks& in, const blocks& out, bool has_result = true) {
+    const bool reads = in.data != MPI_IN_PLACE && in.type != MPI_DATATYPE_NULL;
+    return {.result = has_result ? out : blocks{}, .bytes = bytes_of(reads ? in : out)};
+}
+inline outcome cuts(const blocks& result, const blocks& whole, bool is_in_place, MPI_Op op) {
+    return {.result = result, .changed = is_in_place ? whole : blocks{}, .op = op, .bytes = bytes_of(whole)};
+}
+
+// --- the calls ---
+
+template <class By>
+int call_barrier(By&& by) {
+    return by.make(
+        collective::barrier, [] { return outcome{}; }, [](const place& at) { return run_barrier(at); });
+}
+template <class By>
+int call_bcast(By&& by, void* data, int count, MPI_Datatype type, int root) {
+    return by.make(
+        collective::bcast, [=, is_root = by.rank == root] { return gives(row(data, count, type), !is_root); },
+        [=](const place& at) { return run_bcast(at, data, count, type, root); });
+}
+template <class By>
+int call_allreduce(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
+    return by.make(
+        collective::allreduce, [=] { return gives(row(out, count, type), true, op); },
+        [=](const place& at) { return run_allreduce(at, in, out, count, type, op); });
+}
+template <class By>
+int call_reduce(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
+    return by.make(
+        collective::reduce, [=, is_root = by.rank == root] { return gives(row(out, count, type), is_root, op); },
+        [=](const place& at) { return run_reduce(at, in, out, count, type, op, root); });
+}
+template <class By>
+int call_scan(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
+    return by.make(
+        collective::scan, [=] { return gives(row(out, count, type), true, op); },
+        [=](const place& at) { return run_scan(at, in, out, count, type, op); });
+}
+template <class By>
+int call_exscan(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
+    return by.make(
+        collective::exscan, [=, has_result = by.rank != 0] { return gives(row(out, count, type), has_result, op); },
+        [=](const place& at) { return run_exscan(at, in, out, count, type, op); });
+}
+template <class By>
+int call_reduce_scatter_block(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
+    return by.make(
+        collective::reduce_scatter_block,
+        [=, size = by.size] {
+            return cuts(row(out, count, type), row(out, count * size, type), in == MPI_IN_PLACE, op);
+        },
+        [=](const place& at) { return run_reduce_scatter_block(at, in, out, count, type, op); });
+}
+template <class By>
+int call_reduce_scatter(By&& by, const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op) {
+    const auto describe = [=, rank = by.rank, size = by.size] {
+        int all = 0;
+        for (int r = 0; r != size; ++r) all += counts[r];
+        return cuts(row(out, counts[rank], type), row(out, all, type), in == MPI_IN_PLACE, op);
+    };
+    return by.make(collective::reduce_scatter, describe,
+                   [=](const place& at) { return run_reduce_scatter(at, in, out, counts, type, op); });
+}
+template <class By>
+int call_gather(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type,
+                int root) {
+    const bool is_root = by.rank == root;
+    const blocks from = row(in, count, type);
+    const blocks to = is_root ? row(out, out_count, out_type) : blocks{};
+    return by.make(
+        collective::gather,
+        [=, size = by.size] { return is_root ? moves(from, row(out, out_count * size, out_type)) : moves(from, {}); },
+        [=](const place& at) { return run_gather(at, from, to, root); });
+}
+template <class By>
+int call_gatherv(By&& by, const void* in, int count, MPI_Datatype type, void* out, const int* counts,
+                 const int* displacements, MPI_Datatype out_type, int root) {
+    const blocks from = row(in, count, type);
+    const blocks to = by.rank == root ? row(out, counts, displacements, out_type, by.size) : blocks{};
+    return by.make(
+        collective::gatherv, [=] { return moves(from, to); },
+        [=](const place& at) { return run_gatherv(at, from, to, root); });
+}
+template <class By>
+int call_scatter(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type,
+                 int root) {
+    const blocks from = by.rank == root ? row(in, count, type) : blocks{}, to = row(out, out_count, out_type);
+    return by.make(
+        collective::scatter, [=] { return moves(from, to, out != MPI_IN_PLACE); },
+        [=](const place& at) { return run_scatter(at, from, to, root); });
+}
+template <class By>
+int call_scatterv(By&& by, const void* in, const int* counts, const int* displacements, MPI_Datatype type, void* out,
+                  int out_count, MPI_Datatype out_type, int root) {
+    const blocks from = by.rank == root ? row(in, counts, displacements, type, by.size) : blocks{};
+    const blocks to = row(out, out_count, out_type);
+    return by.make(
+        collective::scatterv, [=] { return moves(from, to, out != MPI_IN_PLACE); },
+        [=](const place& at) { return run_scatterv(at, from, to, root); });
+}
+template <class By>
+int call_allgather(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count,
+                   MPI_Datatype out_type) {
+    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
+    return by.make(
+        collective::allgather, [=, size = by.size] { return moves(from, row(out, out_count * size, out_type)); },
+        [=](const place& at) { return run_allgather(at, from, to); });
+}
+template <class By>
+int call_allgatherv(By&& by, const void* in, int count, MPI_Datatype type, void* out, const int* counts,
+                    const int* displacements, MPI_Datatype out_type) {
+    const blocks from = row(in, count, type);
+    const blocks to = row(out, counts, displacements, out_type, by.size);
+    return by.make(
+        collective::allgatherv, [=] { return moves(from, to); },
+        [=](const place& at) { return run_allgatherv(at, from, to); });
+}
+template <class By>
+int call_alltoall(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count,
+                  MPI_Datatype out_type) {
+    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
+    return by.make(
+        collective::alltoall, [=, size = by.size] { return moves(from, row(out, out_count * size, out_type)); },
+        [=](const place& at) { return run_alltoall(at, from, to); });
+}
+template <class By>
+int call_alltoallv(By&& by, const void* in, const int* counts, const int* displacements, MPI_Datatype type, void* out,
+                   const int* out_counts, const int* out_displacements, MPI_Datatype out_type) {
+    const blocks from = row(in, counts, displacements, type, by.size);
+    const blocks to = row(out, out_counts, out_displacements, out_type, by.size);
+    return by.make(
+        collective::alltoallv, [=] { return moves(from, to); },
+        [=](const place& at) { return run_alltoallv(at, from, to); });
+}
+
+} // namespace under_mpi
+
+#endif
