@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 static int faults = 0, rank, size;
+enum { many = 100, longest = 5000 };
+static MPI_Status statuses[many];
 static void expect(int good, const char* what) {
     if (good) return;
     ++faults;
@@ -25,9 +27,9 @@ static void first_call(void) {
     if (rank + 1 != size) MPI_Send(&word, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD);
     if (rank % 2) { /* a blocking call is behind those */
         MPI_Barrier(comm);
-        MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+        MPI_Waitall(3, all, statuses);
     } else {
-        MPI_Waitall(3, all, MPI_STATUSES_IGNORE);
+        MPI_Waitall(3, all, statuses);
         MPI_Barrier(comm);
     }
     expect(x == size * (size - 1) / 2, "an allreduce behind the first call");
@@ -50,7 +52,6 @@ static void two_communicators(void) {
     MPI_Comm_free(&other);
 }
 
-enum { many = 100, longest = 5000 };
 static int data[many][longest], sums[many][longest];
 static void many_at_a_time(void) {
     MPI_Request all[many];
@@ -68,7 +69,7 @@ static void many_at_a_time(void) {
     }
     if (rank % 2) { /* the last ones first */
         for (i = many; i-- != many / 2;) MPI_Wait(&all[i], MPI_STATUS_IGNORE);
-        for (flag = 0; !flag;) MPI_Testall(many / 2, all, &flag, MPI_STATUSES_IGNORE);
+        for (flag = 0; !flag;) MPI_Testall(many / 2, all, &flag, statuses);
     } else {
         for (; left != 0; --left) MPI_Waitany(many, all, &at, MPI_STATUS_IGNORE);
     }
@@ -106,7 +107,7 @@ static void freed(void) {
     MPI_Type_free(&every_other);
     MPI_Op_free(&op);
     MPI_Comm_free(&comm);
-    MPI_Waitall(3, request, MPI_STATUSES_IGNORE);
+    MPI_Waitall(3, request, statuses);
     for (i = 0; i != 20; ++i)
         expect(x[i] == (i % 2 ? rank + i : size * (size - 1) / 2 + size * i), "a type, an op and a communicator freed");
     expect(y == size - 1, "a broadcast on a communicator that was freed");

@@ -75,10 +75,10 @@ void comparison::compare(collective which, MPI_Comm comm) {
     if (of_.result.type == MPI_DATATYPE_NULL) return;
     const std::vector<std::byte> ours = packed(of_.result, shape_);
     if (ours == hosts_) return;
-    const known_op op = known(of_.op);
+    const known_op op = known_op_of(of_.op);
     const bool rounds = op == known_op::sum || op == known_op::prod;
     // The padding of a long double is nobody's, so its bits alone say nothing.
-    const known_type type = known(of_.result.type);
+    const known_type type = known_type_of(of_.result.type);
     if ((rounds || type == known_type::long_real || type == known_type::long_complex) && is_near(type, ours, hosts_))
         return;
     const auto at = std::mismatch(ours.begin(), ours.end(), hosts_.begin()).first - ours.begin();

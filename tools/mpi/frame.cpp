@@ -31,13 +31,50 @@ void* moved(void* from, std::size_t elements, const shape& s) noexcept {
     return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(from) + by);
 }
 
+// A row of elements at MPI_BOTTOM, which MPICH's MPI_Pack refuses: one element of another type, at another
+// address.
+struct row_at_bottom {
+    row_at_bottom(std::size_t elements, MPI_Datatype of) {
+        const int count = static_cast<int>(elements);
+        MPI_Aint here = 0;
+        PMPI_Get_address(&anchor, &here);
+        const MPI_Aint back = -here;
+        PMPI_Type_create_hindexed(1, &count, &back, of, &type);
+        PMPI_Type_commit(&type);
+    }
+    row_at_bottom(const row_at_bottom&) = delete;
+    row_at_bottom& operator=(const row_at_bottom&) = delete;
+    ~row_at_bottom() { PMPI_Type_free(&type); }
+    char anchor = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+int pack_some(void* from, std::size_t n, MPI_Datatype type, std::byte* to, int bytes) {
+    int position = 0;
+    if (from != nullptr) {
+        PMPI_Pack(from, static_cast<int>(n), type, to, bytes, &position, MPI_COMM_SELF);
+    } else {
+        row_at_bottom row(n, type);
+        PMPI_Pack(&row.anchor, 1, row.type, to, bytes, &position, MPI_COMM_SELF);
+    }
+    return position;
+}
+int unpack_some(const std::byte* from, void* to, std::size_t n, MPI_Datatype type, int bytes) {
+    int position = 0;
+    if (to != nullptr) {
+        PMPI_Unpack(from, bytes, &position, to, static_cast<int>(n), type, MPI_COMM_SELF);
+    } else {
+        row_at_bottom row(n, type);
+        PMPI_Unpack(from, bytes, &position, &row.anchor, 1, row.type, MPI_COMM_SELF);
+    }
+    return position;
+}
+
 std::byte* pack_row(void* from, std::size_t count, MPI_Datatype type, const shape& s, std::byte* to) {
     for (std::size_t done = 0; done < count && s.size != 0;) {
         const std::size_t n = std::min(count - done, elements_at_once(s));
         const int bytes = static_cast<int>(n * s.size);
-        int position = 0;
-        PMPI_Pack(moved(from, done, s), static_cast<int>(n), type, to, bytes, &position, MPI_COMM_SELF);
-        if (position != bytes) cannot_pack();
+        if (pack_some(moved(from, done, s), n, type, to, bytes) != bytes) cannot_pack();
         to += bytes;
         done += n;
     }
@@ -47,9 +84,7 @@ const std::byte* unpack_row(const std::byte* from, void* to, std::size_t count, 
     for (std::size_t done = 0; done < count && s.size != 0;) {
         const std::size_t n = std::min(count - done, elements_at_once(s));
         const int bytes = static_cast<int>(n * s.size);
-        int position = 0;
-        PMPI_Unpack(from, bytes, &position, moved(to, done, s), static_cast<int>(n), type, MPI_COMM_SELF);
-        if (position != bytes) cannot_pack();
+        if (unpack_some(from, moved(to, done, s), n, type, bytes) != bytes) cannot_pack();
         from += bytes;
         done += n;
     }
@@ -139,8 +174,8 @@ void combiner::set(MPI_Op op, MPI_Datatype type, const shape& s) {
     handle_ = op;
     type_ = type;
     shape_ = s;
-    const known_op op_is = known(op);
-    const known_type type_is = known(type);
+    const known_op op_is = known_op_of(op);
+    const known_type type_is = known_type_of(type);
     is_predefined_ = op_is != known_op::none && type_is != known_type::none;
     int commutes = 1;
     if (op_is == known_op::none) PMPI_Op_commutative(op, &commutes);

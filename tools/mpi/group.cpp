@@ -13,6 +13,7 @@ const char* text_of(reason why) noexcept {
     case reason::other_job: return "ranks of several jobs";
     case reason::too_many: return "too many communicators";
     case reason::inter: return "intercommunicator";
+    case reason::alone: return "one rank";
     case reason::host_only: return "no such collective in bough";
     case reason::form: return "nonblocking";
     default: return "";

@@ -24,6 +24,7 @@ enum class reason : std::uint8_t {
     other_job, // a rank is not in MPI_COMM_WORLD
     too_many,  // no number for another communicator is left
     inter,     // an intercommunicator
+    alone,     // of one rank
     host_only, // a collective that bough does not have
     form,      // it is nonblocking, and bough takes only the blocking form
     count_     // how many there are

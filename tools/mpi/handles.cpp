@@ -5,7 +5,7 @@
 
 namespace under_mpi {
 
-known_op known(MPI_Op op) noexcept {
+known_op known_op_of(MPI_Op op) noexcept {
     const struct {
         MPI_Op handle;
         known_op is;
@@ -18,7 +18,7 @@ known_op known(MPI_Op op) noexcept {
     return known_op::none;
 }
 
-known_type known(MPI_Datatype type) noexcept {
+known_type known_type_of(MPI_Datatype type) noexcept {
     if (type == MPI_DATATYPE_NULL) return known_type::none;
     const struct {
         MPI_Datatype handle;
@@ -62,6 +62,30 @@ known_type known(MPI_Datatype type) noexcept {
     for (const MPI_Datatype one : integers)
         if (one == type) return known_type::integer;
     return known_type::none;
+}
+
+bool combines(known_op op, MPI_Datatype type) noexcept {
+    const known_type is = known_type_of(type);
+    const bool is_text = type == MPI_CHAR || type == MPI_CHARACTER;
+    const bool is_logical = type == MPI_LOGICAL || type == MPI_C_BOOL || type == MPI_CXX_BOOL;
+    const bool is_integer = is == known_type::integer && !is_text && !is_logical && type != MPI_BYTE;
+    const bool is_real = is == known_type::real4 || is == known_type::real8 || is == known_type::long_real;
+    const bool is_complex = is == known_type::complex4 || is == known_type::complex8 || is == known_type::long_complex;
+    switch (op) {
+    case known_op::sum:
+    case known_op::prod: return is_integer || is_real || is_complex;
+    case known_op::max:
+    case known_op::min: return is_integer || is_real;
+    case known_op::land:
+    case known_op::lor:
+    case known_op::lxor: return is_integer || is_logical;
+    case known_op::band:
+    case known_op::bor:
+    case known_op::bxor: return is_integer || type == MPI_BYTE;
+    case known_op::maxloc:
+    case known_op::minloc: return is == known_type::pair || is == known_type::other;
+    default: return false;
+    }
 }
 
 } // namespace under_mpi

@@ -24,8 +24,10 @@ enum class known_type : std::uint8_t {
     other
 };
 
-known_op known(MPI_Op op) noexcept;
-known_type known(MPI_Datatype type) noexcept;
+known_op known_op_of(MPI_Op op) noexcept;
+known_type known_type_of(MPI_Datatype type) noexcept;
+// Does MPI say that an op of its own combines this type, which is its own, too?
+bool combines(known_op op, MPI_Datatype type) noexcept;
 
 } // namespace under_mpi
 

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSL-1.0
+// bough_mpich.so: preloaded before MPICH, it has MPI's blocking collectives. A call that is wrong, or that
+// bough does not take, goes to MPICH (PMPI_), which says what is wrong with it.
+#include "calls.hpp"
+#include "handles.hpp"
+#include "route.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <mpi.h>
+#include <mutex>
+#include <new>
+#include <set>
+
+namespace under_mpi {
+
+namespace {
+
+class mpich_group final : public host_group {
+public:
+    explicit mpich_group(MPI_Comm comm) : comm_(comm) {}
+    bool gather_from_all(const void* mine, int bytes, void* all) override {
+        return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm_) == MPI_SUCCESS;
+    }
+    bool find_greatest(std::uint32_t* numbers, int count) override {
+        return PMPI_Allreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_) == MPI_SUCCESS;
+    }
+    bool begin_greatest(std::uint32_t* numbers, int count) override {
+        return PMPI_Iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request_) == MPI_SUCCESS;
+    }
+    bool has_found(bool& good) override {
+        int is_over = 0;
+        good = PMPI_Test(&request_, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        return is_over != 0 || !good;
+    }
+
+private:
+    MPI_Comm comm_;
+    MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+// A communicator of the program with all that is known of it; an attribute of the communicator.
+struct known_comm {
+    explicit known_comm(MPI_Comm of) : ours(of, std::make_unique<mpich_group>(of)) {
+        int is_inter = 0;
+        PMPI_Comm_test_inter(of, &is_inter);
+        PMPI_Comm_rank(of, &rank);
+        PMPI_Comm_size(of, &size);
+        if (is_inter != 0) ours.never(reason::inter);
+        if (size == 1) ours.never(reason::alone);
+    }
+    group ours;
+    int rank = 0, size = 1;
+};
+
+// A receive that never ends: MPICH's progress runs when it is tested, of messages and of all else. (A probe
+// looks at its own queue only.)
+class never_ending {
+public:
+    void start() {
+        PMPI_Comm_dup(MPI_COMM_SELF, &comm_);
+        PMPI_Irecv(&word_, 1, MPI_INT, 0, 0, comm_, &request_);
+    }
+    void stop() {
+        PMPI_Cancel(&request_);
+        PMPI_Wait(&request_, MPI_STATUS_IGNORE);
+        PMPI_Comm_free(&comm_);
+    }
+    void test() {
+        if (request_ == MPI_REQUEST_NULL || is_tested_.test_and_set(std::memory_order_acquire)) return;
+        int is_over = 0;
+        PMPI_Test(&request_, &is_over, MPI_STATUS_IGNORE);
+        is_tested_.clear(std::memory_order_release);
+    }
+
+private:
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    MPI_Request request_ = MPI_REQUEST_NULL;
+    int word_ = 0;
+    std::atomic_flag is_tested_; // by one thread at a time
+};
+never_ending progress_of_mpich;
+
+class known_comms {
+public:
+    static known_comms& get() {
+        static known_comms* const only = new known_comms; // never destroyed
+        return *only;
+    }
+    // When MPI has started; and before it ends.
+    void start() {
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key_, nullptr);
+        int rank = 0, size = 1, threads = MPI_THREAD_SINGLE;
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        PMPI_Comm_size(MPI_COMM_WORLD, &size);
+        PMPI_Query_thread(&threads);
+        progress_of_mpich.start();
+        mpich_group host(MPI_COMM_WORLD);
+        world::get().start(host, static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size),
+                           threads == MPI_THREAD_MULTIPLE);
+        is_started_ = true;
+    }
+    void stop() {
+        if (!is_started_) return;
+        is_started_ = false;
+        for (known_comm* const one : all_) delete one;
+        all_.clear();
+        if (world::get().is() == setting::report && world::get().rank() == 0) print_report();
+        world::get().stop();
+        progress_of_mpich.stop();
+        PMPI_Comm_free_keyval(&key_);
+    }
+    // Null: calls of this communicator go to MPICH.
+    known_comm* find(MPI_Comm comm) {
+        if (!is_started_ || comm == MPI_COMM_NULL) return nullptr;
+        if (!world::get().has_started() && world::get().is() != setting::report) return nullptr;
+        void* found = nullptr;
+        int is_known = 0;
+        if (PMPI_Comm_get_attr(comm, key_, &found, &is_known) != MPI_SUCCESS) return nullptr; // it has been raised
+        if (is_known != 0) return static_cast<known_comm*>(found);
+        auto* const made = new (std::nothrow) known_comm(comm);
+        if (made == nullptr || PMPI_Comm_set_attr(comm, key_, made) != MPI_SUCCESS) return delete made, nullptr;
+        const std::scoped_lock held(mutex_);
+        return *all_.insert(made).first;
+    }
+
+private:
+    static int forget(MPI_Comm, int, void* value, void*) {
+        known_comms& all = get();
+        auto* const one = static_cast<known_comm*>(value);
+        {
+            const std::scoped_lock held(all.mutex_);
+            if (all.all_.erase(one) == 0) return MPI_SUCCESS; // stop() was before
+        }
+        delete one;
+        return MPI_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    std::set<known_comm*> all_;
+    int key_ = MPI_KEYVAL_INVALID;
+    bool is_started_ = false;
+};
+
+// --- what goes to MPICH because it is wrong ---
+
+bool is_good(MPI_Datatype type) noexcept { return type != MPI_DATATYPE_NULL; }
+bool is_good(const void* data, int count, MPI_Datatype type) noexcept {
+    if (count < 0 || !is_good(type)) return false;
+    // Types with absolute addresses may begin at 0.
+    return count == 0 || data != nullptr || known_type_of(type) == known_type::none;
+}
+bool is_good(const void* data, const int* counts, const int* places, MPI_Datatype type, int size) noexcept {
+    if (counts == nullptr || places == nullptr || !is_good(type)) return false;
+    for (int r = 0; r != size; ++r)
+        if (!is_good(data, counts[r], type)) return false;
+    return true;
+}
+bool is_root(int root, const known_comm& of) noexcept { return root >= 0 && root < of.size; }
+
+// One of the program's own combines any.
+bool may_combine(MPI_Op op, MPI_Datatype type) noexcept {
+    if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
+    const known_op how = known_op_of(op);
+    return how == known_op::none || combines(how, type);
+}
+bool is_good_pair(const void* in, const void* out, int count, MPI_Datatype type, MPI_Op op, bool has_result = true) {
+    const bool is_in_place = in == MPI_IN_PLACE;
+    if (!is_in_place && !is_good(in, count, type)) return false;
+    if (has_result && (out == MPI_IN_PLACE || !is_good(out, count, type))) return false;
+    if (has_result && !is_in_place && in == out && count != 0) return false; // MPICH forbids it
+    return may_combine(op, type);
+}
+
+// --- who makes a call ---
+
+template <class Pass>
+struct caller {
+    known_comm* of;
+    MPI_Comm comm;
+    Pass pass;
+    int rank, size;
+
+    template <class Describe, class Take>
+    int make(collective which, const Describe& describe, const Take& take) {
+        bool is_of_host = false; // the error, so MPICH has raised it
+        const int code = route(of->ours, comm, which, describe, take, [&] {
+            const int its = pass();
+            is_of_host = its != MPI_SUCCESS;
+            return its;
+        });
+        if (code != MPI_SUCCESS && !is_of_host) PMPI_Comm_call_errhandler(comm, code);
+        return code;
+    }
+};
+template <class Pass>
+caller<Pass> waits(known_comm* of, MPI_Comm comm, Pass pass) {
+    return {of, comm, pass, of->rank, of->size};
+}
+
+void start_bough() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0, major = 0;
+    PMPI_Get_library_version(text, &length);
+    constexpr int built_for = MPICH_NUMVERSION / 10'000'000;
+    if (const char* const is = std::strstr(text, "MPICH Version:");
+        is == nullptr || std::sscanf(is, "MPICH Version: %d.", &major) != 1 || major != built_for) {
+        std::fprintf(stderr, "bough: was built for MPICH %d and this is another; it is not used\n", built_for);
+        return;
+    }
+    if (read_setting() != setting::off) known_comms::get().start();
+}
+// A program of Open MPI has other types under the same names.
+void refuse_open_mpi() {
+    if (::dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") == nullptr) return;
+    std::fputs("bough: the program uses Open MPI, and was started by a launcher of MPICH\n", stderr);
+    std::_Exit(2);
+}
+
+// How an element of a type lies in memory, and whether its bytes lie in the order in which they travel.
+shape find_shape(MPI_Datatype type) {
+    MPI_Count size = 0;
+    MPI_Aint lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+    PMPI_Type_size_x(type, &size);
+    PMPI_Type_get_extent(type, &lb, &extent);
+    PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
+    shape s{.size = static_cast<std::size_t>(size), .extent = extent, .true_lb = true_lb, .true_extent = true_extent};
+    if (size != true_extent) return s;
+    int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (combiner == MPI_COMBINER_NAMED) s.is_solid = true;
+    if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_RESIZED)
+        return s;
+    int number = 1;
+    MPI_Aint bounds[2] = {};
+    MPI_Datatype of = MPI_DATATYPE_NULL;
+    PMPI_Type_get_contents(type, integers, addresses, types, &number, bounds, &of);
+    s.is_solid =
+        find_shape(of).is_solid_row(combiner == MPI_COMBINER_CONTIGUOUS ? static_cast<std::size_t>(number) : 1);
+    PMPI_Type_get_envelope(of, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&of);
+    return s;
+}
+
+} // namespace
+
+shape shape_of(MPI_Datatype type) {
+    // MPI's own types stay what they are.
+    static thread_local MPI_Datatype last = MPI_DATATYPE_NULL;
+    static thread_local shape last_shape;
+    if (type == last) return last_shape;
+    const shape s = find_shape(type);
+    if (known_type_of(type) != known_type::none) last = type, last_shape = s;
+    return s;
+}
+void progress_host() { progress_of_mpich.test(); }
+
+} // namespace under_mpi
+
+// --- MPI's functions ---
+
+using namespace under_mpi;
+
+#define BOUGH_MPI_FUNCTION extern "C" [[gnu::visibility("default")]] int
+
+BOUGH_MPI_FUNCTION MPI_Init(int* argc, char*** argv) {
+    refuse_open_mpi();
+    const int code = PMPI_Init(argc, argv);
+    if (code == MPI_SUCCESS) start_bough();
+    return code;
+}
+BOUGH_MPI_FUNCTION MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+    refuse_open_mpi();
+    const int code = PMPI_Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS) start_bough();
+    return code;
+}
+BOUGH_MPI_FUNCTION MPI_Finalize() {
+    known_comms::get().stop();
+    return PMPI_Finalize();
+}
+
+// A collective, from its parameters, its arguments, and when they are good; `of` is what is known of the
+// communicator.
+#define BOUGH_LIST(...) __VA_ARGS__
+#define BOUGH_TAKE(Name, name, parameters, arguments, good)                                                            \
+    BOUGH_MPI_FUNCTION MPI_##Name(BOUGH_LIST parameters, MPI_Comm comm) {                                              \
+        const auto pass_on = [=] { return PMPI_##Name(BOUGH_LIST arguments, comm); };                                  \
+        known_comm* const of = known_comms::get().find(comm);                                                          \
+        if (of == nullptr || (of->size != 1 && of->ours.why() != reason::inter && !(good))) return pass_on();          \
+        return call_##name(waits(of, comm, pass_on), BOUGH_LIST arguments);                                            \
+    }
+
+BOUGH_MPI_FUNCTION MPI_Barrier(MPI_Comm comm) {
+    known_comm* const of = known_comms::get().find(comm);
+    if (of == nullptr) return PMPI_Barrier(comm);
+    return call_barrier(waits(of, comm, [=] { return PMPI_Barrier(comm); }));
+}
+BOUGH_TAKE(Bcast, bcast, (void* data, int count, MPI_Datatype type, int root), (data, count, type, root),
+           is_root(root, *of) && data != MPI_IN_PLACE && is_good(data, count, type))
+BOUGH_TAKE(Allreduce, allreduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op),
+           (in, out, count, type, op), is_good_pair(in, out, count, type, op))
+BOUGH_TAKE(Reduce, reduce, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root),
+           (in, out, count, type, op, root),
+           is_root(root, *of) && (root == of->rank || in != MPI_IN_PLACE) &&
+               is_good_pair(in, out, count, type, op, root == of->rank))
+BOUGH_TAKE(Scan, scan, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
+           is_good_pair(in, out, count, type, op))
+BOUGH_TAKE(Exscan, exscan, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op),
+           (in, out, count, type, op), is_good_pair(in, out, count, type, op, of->rank != 0))
+BOUGH_TAKE(Reduce_scatter_block, reduce_scatter_block,
+           (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
+           is_good_pair(in, out, count, type, op))
+namespace {
+bool is_good_cut(const void* in, const void* out, const int* counts, MPI_Datatype type, MPI_Op op, int size) {
+    if (counts == nullptr || !is_good(type)) return false;
+    int all = 0;
+    for (int r = 0; r != size; ++r) {
+        if (counts[r] < 0) return false;
+        all += counts[r];
+    }
+    return out != MPI_IN_PLACE && (in == MPI_IN_PLACE || (is_good(in, all, type) && (in != out || all == 0))) &&
+           may_combine(op, type);
+}
+// What a rank gives, and what it gets: blocks, or a block for each rank.
+bool is_good_block(const void* in, int count, MPI_Datatype type, bool may_be_in_place) {
+    return in == MPI_IN_PLACE ? may_be_in_place : is_good(in, count, type);
+}
+bool is_apart(const void* in, const void* out, int count) { return count == 0 || in != out || in == MPI_IN_PLACE; }
+} // namespace
+BOUGH_TAKE(Reduce_scatter, reduce_scatter, (const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op),
+           (in, out, counts, type, op), is_good_cut(in, out, counts, type, op, of->size))
+BOUGH_TAKE(Gather, gather,
+           (const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type, int root),
+           (in, count, type, out, out_count, out_type, root),
+           is_root(root, *of) && is_good_block(in, count, type, root == of->rank) &&
+               (root != of->rank || (is_good_block(out, out_count, out_type, false) && is_apart(in, out, out_count))))
+BOUGH_TAKE(Gatherv, gatherv,
+           (const void* in, int count, MPI_Datatype type, void* out, const int* counts, const int* places,
+            MPI_Datatype out_type, int root),
+           (in, count, type, out, counts, places, out_type, root),
+           is_root(root, *of) && is_good_block(in, count, type, root == of->rank) &&
+               (root != of->rank || (out != MPI_IN_PLACE && is_good(out, counts, places, out_type, of->size))))
+BOUGH_TAKE(Scatter, scatter,
+           (const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type, int root),
+           (in, count, type, out, out_count, out_type, root),
+           is_root(root, *of) && is_good_block(out, out_count, out_type, root == of->rank) &&
+               (root != of->rank || (is_good_block(in, count, type, false) && is_apart(out, in, count))))
+BOUGH_TAKE(Scatterv, scatterv,
+           (const void* in, const int* counts, const int* places, MPI_Datatype type, void* out, int out_count,
+            MPI_Datatype out_type, int root),
+           (in, counts, places, type, out, out_count, out_type, root),
+           is_root(root, *of) && is_good_block(out, out_count, out_type, root == of->rank) &&
+               (root != of->rank || (in != MPI_IN_PLACE && is_good(in, counts, places, type, of->size))))
+BOUGH_TAKE(Allgather, allgather,
+           (const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type),
+           (in, count, type, out, out_count, out_type),
+           is_good_block(in, count, type, true) && is_good_block(out, out_count, out_type, false) &&
+               is_apart(in, out, out_count))
+BOUGH_TAKE(Allgatherv, allgatherv,
+           (const void* in, int count, MPI_Datatype type, void* out, const int* counts, const int* places,
+            MPI_Datatype out_type),
+           (in, count, type, out, counts, places, out_type),
+           is_good_block(in, count, type, true) && out != MPI_IN_PLACE &&
+               is_good(out, counts, places, out_type, of->size))
+BOUGH_TAKE(Alltoall, alltoall,
+           (const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type),
+           (in, count, type, out, out_count, out_type),
+           is_good_block(in, count, type, true) && is_good_block(out, out_count, out_type, false) &&
+               is_apart(in, out, out_count))
+BOUGH_TAKE(Alltoallv, alltoallv,
+           (const void* in, const int* counts, const int* places, MPI_Datatype type, void* out, const int* out_counts,
+            const int* out_places, MPI_Datatype out_type),
+           (in, counts, places, type, out, out_counts, out_places, out_type),
+           (in == MPI_IN_PLACE || is_good(in, counts, places, type, of->size)) && out != MPI_IN_PLACE &&
+               is_good(out, out_counts, out_places, out_type, of->size))
+
+BOUGH_MPI_FUNCTION MPI_Alltoallw(const void* in, const int* counts, const int* places, const MPI_Datatype* types,
+                                 void* out, const int* out_counts, const int* out_places, const MPI_Datatype* out_types,
+                                 MPI_Comm comm) {
+    if (world::get().is() == setting::report) count_passed_on(collective::alltoallw, reason::host_only);
+    return PMPI_Alltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm);
+}
