@@ -122,6 +122,22 @@ inline std::string builds_text(const status& s) {
            version(s.mine);
 }
 
+// What a status says of an argument, with its values: "RANK: is {mine}" becomes "RANK: is 7". `has_peer`:
+// it names the peer.
+inline std::string argument_text(const status& s, bool& has_peer) {
+    std::string text = s.argument;
+    const auto put = [&text](const std::string& name, std::uint64_t value) {
+        std::size_t at = text.find(name);
+        const bool is_there = at != std::string::npos;
+        for (; at != std::string::npos; at = text.find(name, at)) text.replace(at, name.size(), std::to_string(value));
+        return is_there;
+    };
+    put("{mine}", s.mine);
+    put("{theirs}", s.theirs);
+    has_peer = put("{peer}", s.peer);
+    return text;
+}
+
 // What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
 // template, so that the compiled form can hold it.
 template <std::same_as<status> S>
@@ -137,7 +153,8 @@ std::string details_of(const S& s) {
         add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks have come");
     if (s.code == errc::no_majority)
         add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks are known to agree");
-    if (s.argument != nullptr) add(s.argument);
+    bool has_peer = false;
+    if (s.argument != nullptr) add(argument_text(s, has_peer));
     if (s.mismatch == mismatch::version) {
         add(builds_text(s));
         return text;
@@ -153,7 +170,7 @@ std::string details_of(const S& s) {
         if (s.mismatch == mismatch::plan) add("perhaps the ranks run different builds, or choose by different costs");
     }
     if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
-    if (s.peer != no_rank) add("rank " + std::to_string(s.peer));
+    if (s.peer != no_rank && !has_peer) add("rank " + std::to_string(s.peer));
     if (s.operation != 0) add("operation " + std::to_string(s.operation));
     return text;
 }

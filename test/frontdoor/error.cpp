@@ -53,6 +53,13 @@ TEST_CASE("error: the exception carries the whole status, and says it in a sente
     CHECK(message_of({.code = errc::group_poisoned, .cause = errc::deadline}).find("first cause") != std::string::npos);
     CHECK(message_of(invalid_argument("root: not a rank")) == "root: not a rank: invalid argument");
     CHECK(message_of({}) == describe(errc::ok));
+    status values = invalid_argument("RANK: is {mine}, below {mine} is {theirs}");
+    values.peer = 4;
+    values.mine = 7;
+    values.theirs = 3;
+    CHECK(message_of(values) == "RANK: is 7, below 7 is 3, rank 4: invalid argument");
+    values.argument = "RANK: on rank {peer}";
+    CHECK(message_of(values) == "RANK: on rank 4: invalid argument");
     for (int m = 1; m <= static_cast<int>(mismatch::segment); ++m)
         CHECK(message_of({.code = errc::call_mismatch, .mismatch = static_cast<mismatch>(m)}).find(" differs") !=
               std::string::npos);

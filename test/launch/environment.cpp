@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // environment_wire_up: ranks that find each other by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE // unshare
+#endif
 #include "support/catch.hpp"
 #include <bough/launch.hpp>
 #include <bough/launch/environment.hpp>
@@ -9,12 +12,17 @@
 #include <arpa/inet.h>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <netinet/in.h>
 #include <optional>
+#include <sched.h>
 #include <span>
 #include <string>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -79,6 +87,48 @@ struct alone_at {
     }
     std::string address() const { return where; }
 };
+// What the variables are in a process.
+struct variables {
+    rank_t rank = 0, size = 0;
+    std::uint16_t port = 0;
+    const char* launcher_job = nullptr; // TORCHELASTIC_RUN_ID
+    int after_ms = 0;
+};
+// A process for each: it joins and exchanges once. What it says; empty: all went well.
+std::vector<std::string> said_by(const std::vector<variables>& all, std::uint64_t timeout_ns) {
+    constexpr std::size_t room = 512;
+    void* const shared = ::mmap(nullptr, room * all.size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(shared != MAP_FAILED);
+    char* const text = static_cast<char*>(shared);
+    const launch_report report = launch(static_cast<rank_t>(all.size()), [&](job given) {
+        const variables& mine = all[given.rank()];
+        std::this_thread::sleep_for(std::chrono::milliseconds(mine.after_ms));
+        ::setenv("RANK", std::to_string(mine.rank).c_str(), 1);
+        ::setenv("WORLD_SIZE", std::to_string(mine.size).c_str(), 1);
+        ::setenv("MASTER_ADDR", "127.0.0.1", 1);
+        ::setenv("MASTER_PORT", std::to_string(mine.port).c_str(), 1);
+        if (mine.launcher_job != nullptr) ::setenv("TORCHELASTIC_RUN_ID", mine.launcher_job, 1);
+        status s;
+        if (auto wire = environment_wire_up::join(s, timeout_ns); wire) {
+            std::vector<std::byte> heard(wire->size());
+            const std::byte me{};
+            s = wire->exchange(std::span(&me, 1), heard, timeout_ns);
+            if (s) // it stays so
+                CHECK(message_of(wire->exchange(std::span(&me, 1), heard, timeout_ns)) == message_of(s));
+            else // rank 0 does not go before all have come
+                std::this_thread::sleep_for(std::chrono::milliseconds(400));
+        }
+        if (s) std::snprintf(text + room * given.rank(), room, "%s", message_of(s).c_str());
+        return 0;
+    });
+    CAPTURE(describe(report));
+    CHECK(report.ok());
+    std::vector<std::string> said;
+    for (std::size_t i = 0; i != all.size(); ++i) said.emplace_back(text + room * i);
+    ::munmap(shared, room * all.size());
+    return said;
+}
+
 bool names(const status& s, const std::string& variable) {
     return s.code == errc::invalid_argument && s.argument != nullptr &&
            std::string(s.argument).rfind(variable + ":", 0) == 0;
@@ -136,7 +186,7 @@ TEST_CASE("environment: it says where tcp is to listen") {
     ::setenv("BOUGH_SOCKET_IFNAME", "no such one", 1);
     status s;
     CHECK_FALSE(environment_wire_up::join(places_of(2, free_port())[1], s, second_ns));
-    CHECK(names(s, "BOUGH_SOCKET_IFNAME"));
+    CHECK(message_of(s) == "BOUGH_SOCKET_IFNAME: this machine has no interface of this name: invalid argument");
     ::unsetenv("BOUGH_SOCKET_IFNAME");
     CHECK(job(alone_at{"10.1.2.3"}).address() == "10.1.2.3");
     CHECK(job().address().empty());
@@ -188,9 +238,8 @@ TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
             std::byte mine{}, all[3]{};
             said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 10 * second_ns);
         });
-        CHECK(names(said[2], "WORLD_SIZE"));
-        CHECK((said[0].code == errc::peer_dead && said[0].peer == 2));
-        CHECK((said[1].code == errc::peer_dead && said[1].peer == 2));
+        for (const status& s : said) CHECK(names(s, "WORLD_SIZE"));
+        for (const status& s : {said[0], said[1]}) CHECK((s.peer == 2 && s.mine == 3 && s.theirs == 4));
         CHECK(detail::steady_now_ns() - begin < 5 * second_ns);
     }
     SECTION("who comes when rank 0 has given up already") {
@@ -210,9 +259,8 @@ TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
             wire.reset();
             late.join();
         });
-        CHECK(names(said[2], "WORLD_SIZE"));
-        CHECK((said[0].code == errc::peer_dead && said[0].peer == 2));
-        CHECK((said[1].code == errc::peer_dead && said[1].peer == 2));
+        for (const status& s : said) CHECK(names(s, "WORLD_SIZE"));
+        for (const status& s : {said[0], said[1]}) CHECK((s.peer == 2 && s.mine == 3 && s.theirs == 4));
         CHECK(detail::steady_now_ns() - begin < 5 * second_ns);
     }
     SECTION("a rank twice") {
@@ -276,6 +324,112 @@ TEST_CASE("environment: ranks that do not fit are told why, and nobody waits") {
         CHECK_FALSE(said[0]);
         CHECK_FALSE(said[1]);
     }
+}
+
+TEST_CASE("environment: processes with variables that do not fit say which, with the values") {
+    const std::uint16_t port = free_port();
+    const std::string here = std::to_string(port), bad = ": invalid argument",
+                      late = ": " + message_of({errc::deadline});
+    const std::uint64_t begin = detail::steady_now_ns();
+    SECTION("WORLD_SIZE differs") {
+        const std::string theirs =
+            "WORLD_SIZE: it is 3 here, and 2 on rank 0, unless MASTER_PORT is that of another job";
+        CHECK(said_by({{0, 3, port}, {1, 3, port}, {2, 4, port}}, 10 * second_ns) ==
+              std::vector<std::string>{
+                  "WORLD_SIZE: it is 3 here, and 4 on rank 2" + bad, "WORLD_SIZE: it is 3 here, and 4 on rank 2" + bad,
+                  "WORLD_SIZE: it is 4 here, and 3 on rank 0, unless MASTER_PORT is that of another job" + bad});
+        CHECK(said_by({{0, 2, port}, {2, 3, port}}, 10 * second_ns) ==
+              std::vector<std::string>{"WORLD_SIZE: it is 2 here, and 3 in a process whose RANK is 2 or more" + bad,
+                                       theirs + bad});
+        CHECK(detail::steady_now_ns() - begin < 8 * second_ns);
+    }
+    SECTION("RANK is too high") {
+        const std::string others = "RANK: it is 3 in a process of the job, and must be below WORLD_SIZE, which is 3";
+        CHECK(said_by({{0, 3, port}, {1, 3, port}, {3, 3, port, nullptr, 300}}, 10 * second_ns) ==
+              std::vector<std::string>{others + bad, others + bad,
+                                       "RANK: it is 3, and must be below WORLD_SIZE, which is 3" + bad});
+        // Nobody hears of it if rank 0 is not there, and nobody waits for that.
+        CHECK(said_by({{3, 3, port}}, 10 * second_ns) ==
+              std::vector<std::string>{"RANK: it is 3, and must be below WORLD_SIZE, which is 3" + bad});
+        CHECK(detail::steady_now_ns() - begin < 8 * second_ns);
+    }
+    SECTION("a RANK twice") {
+        const std::string second =
+            "RANK: it is 1 here, and in a process that came before, unless MASTER_PORT is that of another job";
+        std::vector<std::string> said =
+            said_by({{0, 2, port, nullptr, 300}, {1, 2, port}, {1, 2, port}}, 10 * second_ns);
+        std::sort(said.begin(), said.end());
+        CHECK(said == std::vector<std::string>{"", "", second + bad});
+        const std::string none = "RANK: it is 1 in two processes, and 2 in none";
+        CHECK(said_by({{0, 3, port}, {1, 3, port}, {1, 3, port, nullptr, 300}}, second_ns) ==
+              std::vector<std::string>{none + late, none + late, second + bad});
+    }
+    SECTION("RANK 0 twice") {
+        const std::vector<std::string> said =
+            said_by({{0, 2, port}, {1, 2, port, nullptr, 600}, {0, 2, port, nullptr, 300}, {0, 5, port, nullptr, 300}},
+                    10 * second_ns);
+        CHECK(said[0].empty());
+        CHECK(said[1].empty());
+        CHECK(said[2] ==
+              "RANK: it is 0 here, and in a process that came before, unless MASTER_PORT is that of another job" + bad);
+        CHECK(said[3] == "WORLD_SIZE: it is 5 here, and 2 on rank 0, unless MASTER_PORT is that of another job" + bad);
+    }
+    SECTION("MASTER_PORT differs") {
+        std::uint16_t other = free_port();
+        while (other == port) other = free_port();
+        const std::string there = std::to_string(other);
+        CHECK(said_by({{0, 2, port}, {1, 2, other}}, second_ns) ==
+              std::vector<std::string>{
+                  "MASTER_PORT: rank 0 listens at port " + here + ", and nobody has come as rank 1" + late,
+                  "MASTER_PORT: nobody listens at port " + there + " of MASTER_ADDR, as rank 0 would" + late});
+    }
+    SECTION("MASTER_PORT is that of another job") {
+        const std::vector<std::string> said = said_by({{0, 2, port, "one"},
+                                                       {1, 2, port, "one", 600},
+                                                       {1, 2, port, "two", 300},
+                                                       {1, 5, port, "two", 300},
+                                                       {0, 2, port, "two", 300}},
+                                                      10 * second_ns);
+        CHECK(said[0].empty());
+        CHECK(said[1].empty());
+        for (const std::size_t stranger : {2u, 3u, 4u})
+            CHECK(said[stranger] == "MASTER_PORT: at port " + here +
+                                        " rank 0 of another job listens: TORCHELASTIC_RUN_ID, "
+                                        "TORCHELASTIC_RESTART_COUNT or SLURM_JOB_ID differs" +
+                                        bad);
+    }
+}
+
+TEST_CASE("environment: rank 0 is reached by its own name, also where that means loopback") {
+    const std::string outside = detail::address_of_interface({});
+    if (outside.empty()) return; // a machine without a network
+    constexpr int cannot = 77;
+    const std::uint16_t port = free_port();
+    const launch_report report = launch(1, [&](job) {
+        // A file of hosts as Debian writes it, for this process alone.
+        char file[] = "/tmp/bough-hosts-XXXXXX";
+        const detail::unique_fd made(::mkstemp(file));
+        const std::string text = "127.0.0.1 localhost\n127.0.1.1 its-own-name\n";
+        const bool is_set = made && ::write(made.get(), text.data(), text.size()) == std::ssize(text) &&
+                            ::fchmod(made.get(), 0644) == 0 && ::unshare(CLONE_NEWNS) == 0 &&
+                            ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                            ::mount(file, "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+        ::unlink(file);
+        if (!is_set || detail::address_towards("its-own-name") != detail::address_of_default_route()) return cannot;
+        std::vector<status> said(3);
+        std::vector<environment_place> places = places_of(3, port);
+        places[0].address = places[1].address = "its-own-name";
+        places[2].address = outside; // as the name is resolved on another machine
+        join_all(places, 3 * second_ns, [&](std::size_t i, auto& wire, const status& s) {
+            std::byte mine{}, all[3]{};
+            said[i] = s ? s : wire->exchange(std::span(&mine, 1), all, 3 * second_ns);
+        });
+        for (const status& s : said)
+            if (s) std::fprintf(stderr, "%s\n", message_of(s).c_str());
+        return said[0] || said[1] || said[2] ? 1 : 0;
+    });
+    CAPTURE(describe(report));
+    CHECK((report.ok() || report.ranks[0].code == cannot)); // needs root
 }
 
 TEST_CASE("environment: this_job finds it") {

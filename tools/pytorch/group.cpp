@@ -65,10 +65,15 @@ public:
     store_wire_up(const store& where, bough::rank_t rank, bough::rank_t size, const options& chosen)
         : store_(where), rank_(rank), size_(size) {
         if (*chosen.interface != '\0') {
-            address_ = bough::detail::address_of_interface(chosen.interface);
-            if (address_.empty())
-                throw std::runtime_error("BOUGH_SOCKET_IFNAME: no interface of this machine has the name '" +
-                                         std::string(chosen.interface) + "' and an address");
+            using state = bough::detail::interface_state;
+            state how{};
+            address_ = bough::detail::address_of_interface(chosen.interface, how);
+            const std::string name = std::string("'") + chosen.interface + "'";
+            if (how == state::unknown)
+                throw std::runtime_error("BOUGH_SOCKET_IFNAME: this machine has no interface " + name);
+            if (how != state::usable)
+                throw std::runtime_error("BOUGH_SOCKET_IFNAME: the interface " + name +
+                                         (how == state::down ? " is down" : " has no address"));
         } else if (*chosen.meets_at != '\0') {
             address_ = bough::detail::address_towards(chosen.meets_at);
         }
@@ -597,7 +602,11 @@ std::uint64_t number_of_job(store_wire_up& wire, std::uint64_t timeout_ns) {
 } // namespace
 
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes) {
-    if (size < 1 || rank < 0 || rank >= size) return failed("rank: must be below world_size", error, bytes);
+    if (size < 1 || rank < 0 || rank >= size)
+        return failed(
+            ("rank: it is " + std::to_string(rank) + ", and must be below world_size, which is " + std::to_string(size))
+                .c_str(),
+            error, bytes);
     try {
         store_wire_up wire(where, static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size), chosen);
         wire.take_places(chosen.timeout_ns);

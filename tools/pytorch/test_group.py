@@ -340,9 +340,9 @@ def test_world_size(rank, size):
 def test_not_come(rank, size):
     """A rank never comes to init_process_group: the others name it in time. Wrong ranks are named at once."""
     store, join = meet(rank, size, seconds=2)
-    raises(lambda: join(size, size), "bough: init_process_group: rank: must be below world_size")
+    raises(lambda: join(size, size), "bough: init_process_group: rank: it is %d, and must be below world_size, which is %d" % (size, size))
     os.environ["BOUGH_SOCKET_IFNAME"] = "nowhere"
-    raises(join, "bough: init_process_group: BOUGH_SOCKET_IFNAME", "'nowhere'")
+    raises(join, "bough: init_process_group: BOUGH_SOCKET_IFNAME: this machine has no interface 'nowhere'")
     del os.environ["BOUGH_SOCKET_IFNAME"]
     store.set("here%d" % rank, "yes")
     if rank != 2:

@@ -47,7 +47,7 @@ inline constexpr std::uint8_t credited_blocks = 3;
 inline constexpr std::uint8_t notified_blocks = 4;
 // Between ranks and their launcher (launch/).
 inline constexpr std::uint8_t launcher = 1;
-inline constexpr std::uint8_t environment = 1;
+inline constexpr std::uint8_t environment = 2;
 // Of files.
 inline constexpr std::uint32_t recording = 1;
 inline constexpr std::uint32_t trace = 1;

@@ -63,8 +63,10 @@ struct status {
     std::uint16_t missing = 0;   // of a deadline: how many ranks were missing; 255: or more
     // Of call_mismatch: this rank's value; of a deadline: see bough/core/absence.hpp.
     std::uint64_t mine = 0;
-    std::uint64_t theirs = 0;       // of call_mismatch: the peer's value; of a deadline: as mine
-    const char* argument = nullptr; // of invalid_argument: a literal naming the argument
+    std::uint64_t theirs = 0; // of call_mismatch: the peer's value; of a deadline: as mine
+    // A literal naming what is wrong, mostly the argument of invalid_argument. message_of puts mine, theirs and peer for
+    // {mine}, {theirs} and {peer} in it.
+    const char* argument = nullptr;
 
     constexpr explicit operator bool() const noexcept { return code != errc::ok; } // true: an error
     // `argument` by its letters: the same literal has an address of its own in each translation unit.

@@ -9,17 +9,22 @@
 //   std::optional<bough::environment_wire_up> wire = bough::environment_wire_up::join(s);
 //
 // A program that includes this header finds such a job by this_job(), too, if RANK and WORLD_SIZE are
-// set. Rank 0 listens at MASTER_ADDR and MASTER_PORT, or at all addresses of its machine if that one is
-// none of them, and answers the exchanges in a thread of its own until its wire-up is destroyed. The
-// others connect, and try again until `timeout_ns` has passed.
+// set. Rank 0 listens at MASTER_ADDR and MASTER_PORT, and answers the exchanges in a thread of its own
+// until its wire-up is destroyed. The others connect, and try again until `timeout_ns` has passed. Rank 0
+// listens at all addresses of its machine if MASTER_ADDR is none of them, or is a name that this machine
+// takes for loopback, as many systems do with their own. With "localhost" or an address of loopback it
+// listens there alone.
 //
 // address() is that of this machine on the way to MASTER_ADDR: tcp listens there, at loopback if
 // MASTER_ADDR is one. If it is another one, BOUGH_SOCKET_IFNAME names the network interface.
 //
-// Errors: invalid_argument names the variable that is missing or wrong, also if ranks differ in
-// WORLD_SIZE, if two processes have the same RANK, or if MASTER_PORT is in use; deadline if rank 0 cannot
-// be reached in time. A rank that ends before an exchange is named by it (peer_dead), as is one that is
-// late (deadline).
+// Errors: invalid_argument names the variable that is missing or wrong, and the values that do not fit.
+// If WORLD_SIZE differs, or a RANK is too high, all ranks get it, those that have joined from their next
+// exchange. Of two processes with one RANK the second one gets it, and the others if then a rank is
+// missing; of two with RANK 0, and if MASTER_PORT is in use otherwise, the one that cannot listen. Processes
+// of another job that come here get it, and the job goes on, if both jobs have a TORCHELASTIC_RUN_ID or
+// SLURM_JOB_ID. deadline: nobody listens there in time; or a rank has not come to an exchange, with its
+// number. peer_dead: a rank has ended before an exchange. All sentences name the variable that may be wrong.
 //
 // Whoever reaches the port may claim to be a rank, and hears what is exchanged, keys of tcp included:
 // use it in a network that you trust, as you would PyTorch's store. `bough launch` and PMIx have no such
@@ -85,15 +90,15 @@ public:
             return invalid_argument("WORLD_SIZE: must be a number of ranks, at least 1");
         place.size = static_cast<rank_t>(value);
         if (rank == nullptr) return invalid_argument("RANK: is not set, but WORLD_SIZE is");
-        if (!number(rank, 0, place.size - 1, value)) return invalid_argument("RANK: must be a number below WORLD_SIZE");
+        if (!number(rank, 0, most_ranks, value)) return invalid_argument("RANK: must be a number below WORLD_SIZE");
         place.rank = static_cast<rank_t>(value);
-        if (place.size == 1) return {};
+        if (place.size == 1) return check(place);
         if (address == nullptr || *address == '\0')
             return invalid_argument("MASTER_ADDR: is not set; it is the name or address of the machine of rank 0");
         if (!number(port, 1, 65535, value)) return invalid_argument("MASTER_PORT: must be a port, 1 to 65535");
         place.address = address;
         place.port = static_cast<std::uint16_t>(value);
-        return {};
+        return check(place);
     }
 
     // Collective. Empty on error, and `result` says why.
@@ -102,13 +107,18 @@ public:
         result = read(place);
         if (result.code == errc::unsupported)
             result = invalid_argument("RANK: is not set, and neither is WORLD_SIZE: no launcher has set them");
-        if (result) return std::nullopt;
+        if (result && place.port == 0) return std::nullopt;
         return join(place, result, timeout_ns);
     }
     // The same at a place that the program knows in another way.
     static std::optional<environment_wire_up> join(const environment_place& place, status& result,
                                                    std::uint64_t timeout_ns = default_timeout_ns) {
         const std::uint64_t last = deadline_after(detail::steady_now_ns(), timeout_ns);
+        if (result = check(place); result) {
+            if (place.port != 0)
+                detail::jobs::environment_server::tell_misfit(place.address, place.port, place.rank, place.size);
+            return std::nullopt;
+        }
         std::string address;
         if (result = find_interface(place, address); result) return std::nullopt;
         detail::unique_fd mine;
@@ -135,7 +145,9 @@ public:
     rank_t size() const noexcept { return wire_.size(); }
     std::string address() const { return address_; }
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) noexcept {
-        return wire_.exchange(mine, all, timeout_ns);
+        status s = wire_.exchange(mine, all, timeout_ns);
+        if (s) s.argument = detail::jobs::argument_of(static_cast<detail::jobs::environment_fault>(wire_.reason()));
+        return s;
     }
 
 private:
@@ -144,12 +156,27 @@ private:
     environment_wire_up(detail::unique_fd fd, const environment_place& place, std::string address,
                         std::unique_ptr<detail::jobs::environment_server> server)
         : address_(std::move(address)), server_(std::move(server)), wire_(std::move(fd), place.rank, place.size) {}
+    static status check(const environment_place& place) {
+        if (place.rank < place.size) return {};
+        status s = invalid_argument("RANK: it is {mine}, and must be below WORLD_SIZE, which is {theirs}");
+        s.mine = place.rank;
+        s.theirs = place.size;
+        return s;
+    }
     static status find_interface(const environment_place& place, std::string& found) {
         const char* const interface = std::getenv("BOUGH_SOCKET_IFNAME");
         if (place.size == 1 || interface == nullptr || *interface == '\0') return {};
-        found = detail::address_of_interface(interface);
-        if (!found.empty()) return {};
-        return invalid_argument("BOUGH_SOCKET_IFNAME: no interface of this machine has this name and an address");
+        detail::interface_state state{};
+        found = detail::address_of_interface(interface, state);
+        switch (state) {
+        case detail::interface_state::usable: break;
+        case detail::interface_state::unknown:
+            return invalid_argument("BOUGH_SOCKET_IFNAME: this machine has no interface of this name");
+        case detail::interface_state::down: return invalid_argument("BOUGH_SOCKET_IFNAME: this interface is down");
+        case detail::interface_state::without_address:
+            return invalid_argument("BOUGH_SOCKET_IFNAME: this interface has no address");
+        }
+        return {};
     }
     // `fd`: the connection of a rank that is not 0.
     static status find_way(const environment_place& place, int fd, std::string& found) {
@@ -177,7 +204,7 @@ namespace detail::jobs {
 
 inline status find_environment(job& found) {
     environment_place place;
-    if (const status bad = environment_wire_up::read(place)) return bad;
+    if (const status bad = environment_wire_up::read(place); bad && place.port == 0) return bad;
     status s;
     std::optional<environment_wire_up> made = environment_wire_up::join(place, s);
     if (!s) found = job(std::move(*made));

@@ -45,7 +45,7 @@ public:
 
     // Listens for a meeting. False: this process cannot, as the address is of another machine or in use.
     static bool listen(const std::string& address, std::uint16_t port, detail::unique_fd& listener) {
-        return detail::jobs::listen_at(address.c_str(), port, 0, listener) == 0;
+        return detail::jobs::listen_as(address, port, listener) == 0;
     }
     // Member `me` of the plan comes. Only the leader has a listener. wait(fd, last, heard) -> status
     // waits until heard() is true or the time is up; if it gives up before, it says why. Errors: that

@@ -36,20 +36,31 @@ inline std::string numeric_text(const sockaddr& at) {
     return ::getnameinfo(&at, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0 ? text : "";
 }
 
-// The numeric address of a network interface: its first of IPv4, or else of IPv6. Empty: no interface has
-// this name, or it has no address. The empty name means any one that is up and is not loopback.
-inline std::string address_of_interface(const std::string& name) {
+enum class interface_state : unsigned char { usable, unknown, down, without_address };
+
+// The numeric address of a network interface: its first of IPv4, or else of IPv6. Empty: `state` says why.
+// The empty name means any one that is up and is not loopback.
+inline std::string address_of_interface(const std::string& name, interface_state& state) {
+    state = interface_state::unknown;
     ifaddrs* found = nullptr;
     if (::getifaddrs(&found) != 0) return {};
     const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(found, &::freeifaddrs);
     for (const int family : {AF_INET, AF_INET6})
         for (const ifaddrs* at = found; at != nullptr; at = at->ifa_next) {
-            if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != family || !is_for_all(*at->ifa_addr)) continue;
-            const bool is_meant =
-                name.empty() ? (at->ifa_flags & IFF_UP) != 0 && !is_loopback(*at->ifa_addr) : name == at->ifa_name;
-            if (is_meant) return numeric_text(*at->ifa_addr);
+            if (!name.empty() && name != at->ifa_name) continue;
+            // Without a carrier it is up, and nothing goes through it.
+            const bool is_down = (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_RUNNING) == 0;
+            state = is_down ? interface_state::down : interface_state::without_address;
+            if (is_down || at->ifa_addr == nullptr || at->ifa_addr->sa_family != family) continue;
+            if (!is_for_all(*at->ifa_addr) || (name.empty() && is_loopback(*at->ifa_addr))) continue;
+            state = interface_state::usable;
+            return numeric_text(*at->ifa_addr);
         }
     return {};
+}
+inline std::string address_of_interface(const std::string& name) {
+    interface_state ignored{};
+    return address_of_interface(name, ignored);
 }
 
 // The address from which this machine sends to `there`; nothing is sent. False: there is no way.
@@ -86,6 +97,15 @@ inline std::string address_of_default_route() {
 inline bool is_local_name(std::string name) {
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     return name == "localhost" || name == "localhost.localdomain" || name == "ip6-localhost" || name == "ip6-loopback";
+}
+
+// Is this an address, and no name?
+inline bool is_numeric(const std::string& host) noexcept {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_flags = AI_NUMERICHOST;
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return false;
+    ::freeaddrinfo(found);
+    return true;
 }
 
 // The numeric address of this machine on the way to `host`, a name or an address: loopback for

@@ -63,6 +63,16 @@ public:
     void gone(rank_t rank) {
         if (links_[rank].fd) close(rank, {.code = errc::peer_dead, .peer = rank});
     }
+    // Ends all exchanges with this error, and what launched_wire_up::reason() shall say.
+    void end_all(const status& why, std::uint8_t reason) {
+        fail(why, reason);
+        for (rank_t r = 0; r != size(); ++r) write(r);
+    }
+    // What reason() shall say of a deadline whose missing rank was never added, and `mine` of that status.
+    void explain_absence(std::uint8_t reason, std::uint32_t mine) {
+        why_absent_ = reason;
+        of_absent_ = mine;
+    }
 
 private:
     using bytes_said = std::vector<std::byte>;
@@ -87,16 +97,17 @@ private:
         fail(why);
     }
     // The first failure ends all exchanges.
-    void fail(const status& why) {
+    void fail(const status& why, std::uint8_t reason = 0) {
         if (broken_) return;
         broken_ = why;
+        reason_ = reason;
         for (rank_t r = 0; r != size(); ++r)
             if (std::exchange(links_[r].asked, false)) answer(r);
     }
     void answer(rank_t rank) {
         if (broken_) links_[rank].is_told = true;
         const launch_answer a{.number = number_,
-                              .code = static_cast<std::uint32_t>(broken_.code),
+                              .code = static_cast<std::uint32_t>(broken_.code) | std::uint32_t{reason_} << 8,
                               .peer = broken_.peer,
                               .mine = static_cast<std::uint32_t>(broken_.mine),
                               .theirs = static_cast<std::uint32_t>(broken_.theirs)};
@@ -148,8 +159,10 @@ private:
             if (l.asked && ask.number == number_) { // otherwise its answer is on the way
                 rank_t missing = 0;
                 while (links_[missing].asked) ++missing;
-                fail({.code = errc::deadline, .peer = missing});
-                for (rank_t r = 0; r != size(); ++r) write(r);
+                if (links_[missing].fd)
+                    end_all({.code = errc::deadline, .peer = missing}, 0);
+                else
+                    end_all({.code = errc::deadline, .peer = missing, .mine = of_absent_}, why_absent_);
             }
             return hear(rank);
         }
@@ -197,6 +210,8 @@ private:
     std::uint32_t length_ = 0, number_ = 1;
     rank_t came_ = 0;
     status broken_{};
+    std::uint8_t reason_ = 0, why_absent_ = 0;
+    std::uint32_t of_absent_ = 0;
 };
 
 } // namespace bough::detail::jobs

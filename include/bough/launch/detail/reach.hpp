@@ -4,6 +4,7 @@
 #define BOUGH_LAUNCH_DETAIL_REACH_HPP
 
 #include <bough/core/deadline.hpp>
+#include <bough/os/address.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/fd.hpp>
 
@@ -83,6 +84,8 @@ inline int listen_at(const char* name, std::uint16_t port, int flags, unique_fd&
     int why = -1;
     const bool bound = any_address(name, port, flags, [&](const addrinfo& at) {
         unique_fd made = open_stream(at);
+        const int no = 0; // the address of all addresses means those of IPv4, too
+        if (made && at.ai_family == AF_INET6) ::setsockopt(made.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
         if (!made || ::bind(made.get(), at.ai_addr, at.ai_addrlen) != 0 || ::listen(made.get(), 1024) != 0) {
             if (why != EADDRINUSE) why = errno;
             return false;
@@ -91,6 +94,24 @@ inline int listen_at(const char* name, std::uint16_t port, int flags, unique_fd&
         return true;
     });
     return bound ? 0 : why;
+}
+// At all addresses of this machine.
+inline int listen_everywhere(std::uint16_t port, unique_fd& listener) {
+    return listen_at("::", port, AI_NUMERICHOST, listener) == 0 ? 0
+                                                                : listen_at("0.0.0.0", port, AI_NUMERICHOST, listener);
+}
+// Where others reach this machine by this name. Many systems give their own name an address of loopback,
+// which other machines cannot reach: then at all addresses, unless the name says loopback.
+inline int listen_as(const std::string& name, std::uint16_t port, unique_fd& listener) {
+    const int why = listen_at(name.c_str(), port, 0, listener);
+    sockaddr_storage at{};
+    socklen_t length = sizeof at;
+    if (why != 0 || is_numeric(name) || is_local_name(name) ||
+        ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0 ||
+        !is_loopback(reinterpret_cast<const sockaddr&>(at)))
+        return why;
+    listener.reset();
+    return listen_everywhere(port, listener);
 }
 
 } // namespace bough::detail::jobs

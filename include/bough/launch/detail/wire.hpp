@@ -40,7 +40,7 @@ struct launch_ask {
 };
 struct launch_answer {
     std::uint32_t number = 0;
-    std::uint32_t code = 0;             // an errc
+    std::uint32_t code = 0;             // an errc; 256 times: what launched_wire_up::reason() says
     rank_t peer = no_rank;              // the rank whose fault it was
     std::uint32_t mine = 0, theirs = 0; // for call_mismatch: lengths
 };
@@ -96,10 +96,12 @@ public:
 
     rank_t rank() const noexcept { return rank_; }
     rank_t size() const noexcept { return size_; }
+    // What the launcher says of the error of an exchange besides its status; 0: nothing.
+    std::uint8_t reason() const noexcept { return reason_; }
 
     status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t timeout_ns) noexcept {
         if (const status bad = check_exchange(mine, all, size_)) return bad;
-        if (!fd_) return {.code = broken_.code == errc::ok ? errc::peer_dead : broken_.code, .peer = broken_.peer};
+        if (!fd_) return broken_ ? broken_ : status{.code = errc::peer_dead};
         const status result = exchange_open(mine, all, deadline_after(steady_now_ns(), timeout_ns));
         if (result) { // the end of the connection tells the others
             broken_ = result;
@@ -126,10 +128,10 @@ private:
         }
         if (code != errc::ok) return {.code = code};
         if (answer.number != number_) return {.code = errc::protocol_error};
-        if (answer.code != 0)
-            return {.code = static_cast<errc>(answer.code),
-                    .mismatch =
-                        static_cast<errc>(answer.code) == errc::call_mismatch ? mismatch::count : mismatch::none,
+        reason_ = static_cast<std::uint8_t>(answer.code >> 8);
+        if (const auto its = static_cast<errc>(answer.code & 255); its != errc::ok)
+            return {.code = its,
+                    .mismatch = its == errc::call_mismatch ? mismatch::count : mismatch::none,
                     .peer = answer.peer,
                     .mine = answer.mine,
                     .theirs = answer.theirs};
@@ -139,6 +141,7 @@ private:
     unique_fd fd_;
     rank_t rank_, size_;
     std::uint32_t number_ = 0;
+    std::uint8_t reason_ = 0;
     status broken_{};
 };
 
