@@ -7,6 +7,7 @@
 #include <bough/testing/op_archetype.hpp>
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -101,31 +102,44 @@ TEST_CASE("the archetypes suffice", "[op]") {
     CHECK((upper[1].scale() == 7 && upper[1].shift() == 9));
 }
 
-TEST_CASE("bytes at any alignment give the same bytes", "[op]") {
-    constexpr std::size_t count = 150; // more than one staging chunk of doubles
-    std::vector<double> a(count);
-    std::vector<double> b(count);
+// Numbers are combined as they lie, other types by way of aligned memory.
+template <class T>
+void check_alignments() {
+    constexpr std::size_t count = 150; // more than one staging chunk of doubles, and no multiple of a block
+    std::vector<T> a(count);
+    std::vector<T> b(count);
     for (std::size_t i = 0; i != count; ++i) {
-        a[i] = 0.1 * double(i);
-        b[i] = 1 / (1.0 + double(i));
+        a[i] = T(double(7 * i % 100));
+        b[i] = T(double(i % 25));
     }
-    std::vector<double> expected(count);
-    bough::combine<double>(bough::plus{}, a.data(), b.data(), expected.data(), count);
+    std::vector<T> expected(count);
+    std::vector<T> doubled(count);
+    bough::combine<T>(bough::plus{}, a.data(), b.data(), expected.data(), count);
+    bough::combine<T>(bough::plus{}, a.data(), a.data(), doubled.data(), count);
+    constexpr std::size_t bytes = count * sizeof(T);
     for (std::size_t shift = 0; shift != 8; ++shift) {
-        for (int form = 0; form != 3; ++form) {
-            std::vector<std::byte> lower(8 * count + 8);
-            std::vector<std::byte> upper(8 * count + 16);
-            std::vector<std::byte> apart(8 * count + 8);
+        for (int form = 0; form != 4; ++form) {
+            std::vector<std::byte> lower(bytes + 8);
+            std::vector<std::byte> upper(bytes + 16);
+            std::vector<std::byte> apart(bytes + 8);
             std::byte* l = lower.data() + shift;
-            std::byte* u = upper.data() + (shift + 3) % 8;
+            std::byte* u = form == 3 ? l : upper.data() + (shift + 3) % 8;
             std::byte* out = form == 0 ? apart.data() : form == 1 ? l : u;
-            std::memcpy(l, a.data(), 8 * count);
-            std::memcpy(u, b.data(), 8 * count);
-            bough::combine_bytes<bough::plus, double>(nullptr, l, u, out, count);
-            CHECK(std::memcmp(out, expected.data(), 8 * count) == 0);
+            std::memcpy(u, b.data(), bytes);
+            std::memcpy(l, a.data(), bytes);
+            bough::combine_bytes<bough::plus, T>(nullptr, l, u, out, count);
+            CHECK(std::memcmp(out, (form == 3 ? doubled : expected).data(), bytes) == 0);
         }
     }
-    bough::combine_bytes<bough::plus, double>(nullptr, nullptr, nullptr, nullptr, 0);
+    bough::combine_bytes<bough::plus, T>(nullptr, nullptr, nullptr, nullptr, 0);
+}
+TEST_CASE("bytes at any alignment give the same bytes", "[op]") {
+    check_alignments<double>();
+    check_alignments<float>();
+    check_alignments<std::int16_t>();
+    check_alignments<std::uint32_t>();
+    check_alignments<std::int64_t>();
+    check_alignments<std::complex<double>>();
 }
 
 TEST_CASE("elements with a wire form of their own are combined in it", "[op]") {

@@ -48,41 +48,71 @@ inline constexpr std::size_t combine_block = std::is_trivially_copyable_v<T> && 
                                                  ? (sizeof(T) * 16 < 64 ? 64 / sizeof(T) : 16)
                                                  : 1;
 
-template <class T, class O>
-constexpr void combine_apart(const O& op, const T* __restrict lower, const T* __restrict upper, T* __restrict out,
+// A number at any address.
+template <class T>
+struct [[gnu::packed, gnu::may_alias]] loose {
+    T value;
+    void operator=(T x) noexcept { value = x; }
+};
+template <class T>
+constexpr const T& value_of(const T& x) noexcept {
+    return x;
+}
+template <class T>
+T value_of(const loose<T>& x) noexcept {
+    return x.value;
+}
+
+// E: T, or loose<T>.
+template <class T, class E, class O>
+constexpr void combine_apart(const O& op, const E* __restrict lower, const E* __restrict upper, E* __restrict out,
                              std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
     const std::size_t whole = count - count % block;
     std::size_t i = 0;
     for (; i != whole; i += block) {
         BOUGH_UNROLL
-        for (std::size_t k = 0; k != block; ++k) out[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
+        for (std::size_t k = 0; k != block; ++k)
+            out[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
     }
-    for (; i < count; ++i) out[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) out[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
 }
 
-template <class T, class O>
-constexpr void combine_into_lower(const O& op, T* __restrict lower, const T* __restrict upper, std::size_t count) {
+template <class T, class E, class O>
+constexpr void combine_into_lower(const O& op, E* __restrict lower, const E* __restrict upper, std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
     const std::size_t whole = count - count % block;
     std::size_t i = 0;
     for (; i != whole; i += block) {
         BOUGH_UNROLL
-        for (std::size_t k = 0; k != block; ++k) lower[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
+        for (std::size_t k = 0; k != block; ++k)
+            lower[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
     }
-    for (; i < count; ++i) lower[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) lower[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
 }
 
-template <class T, class O>
-constexpr void combine_into_upper(const O& op, const T* __restrict lower, T* __restrict upper, std::size_t count) {
+template <class T, class E, class O>
+constexpr void combine_into_upper(const O& op, const E* __restrict lower, E* __restrict upper, std::size_t count) {
     constexpr std::size_t block = combine_block<T>;
     const std::size_t whole = count - count % block;
     std::size_t i = 0;
     for (; i != whole; i += block) {
         BOUGH_UNROLL
-        for (std::size_t k = 0; k != block; ++k) upper[i + k] = static_cast<T>(op(lower[i + k], upper[i + k]));
+        for (std::size_t k = 0; k != block; ++k)
+            upper[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
     }
-    for (; i < count; ++i) upper[i] = static_cast<T>(op(lower[i], upper[i]));
+    for (; i < count; ++i) upper[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
+}
+
+// `out` may be one of the operands, not both.
+template <class T, class E, class O>
+constexpr void combine_each(const O& op, const E* lower, const E* upper, E* out, std::size_t count) {
+    if (out == lower)
+        combine_into_lower<T>(op, out, upper, count);
+    else if (out == upper)
+        combine_into_upper<T>(op, lower, out, count);
+    else
+        combine_apart<T>(op, lower, upper, out, count);
 }
 
 } // namespace detail
@@ -97,12 +127,8 @@ constexpr void combine(const O& op, const T* lower, const T* upper, T* out,
         detail::span_kernel<O, T>::run(lower, upper, out, count);
     } else if constexpr (KernelOp<O, T>) {
         op.combine(std::span<const T>(lower, count), std::span<const T>(upper, count), std::span<T>(out, count));
-    } else if (out == lower) {
-        detail::combine_into_lower(op, out, upper, count);
-    } else if (out == upper) {
-        detail::combine_into_upper(op, lower, out, count);
     } else {
-        detail::combine_apart(op, lower, upper, out, count);
+        detail::combine_each<T>(op, lower, upper, out, count);
     }
 }
 
@@ -112,10 +138,14 @@ namespace detail {
 template <class O>
 inline constexpr bool is_stateless_v = std::is_empty_v<O>&& std::is_nothrow_default_constructible_v<O>;
 
-// Staged through aligned memory, a few elements at a time.
+// Numbers are taken as they lie. Else, and for kernels: staged through aligned memory, a few at a time.
 template <class O, class T>
 void combine_unaligned(const O& op, const std::byte* lower, const std::byte* upper, std::byte* out,
                        std::size_t count) noexcept(noexcept(bough::combine<T>(op, nullptr, nullptr, nullptr, 0))) {
+    if constexpr (std::is_arithmetic_v<T> && !KernelOp<O, T>)
+        if (out != lower || out != upper)
+            return combine_each<T>(op, reinterpret_cast<const loose<T>*>(lower),
+                                   reinterpret_cast<const loose<T>*>(upper), reinterpret_cast<loose<T>*>(out), count);
     constexpr std::size_t chunk = sizeof(T) >= 512 ? 1 : 512 / sizeof(T);
     alignas(T) std::byte low[chunk * sizeof(T)];
     alignas(T) std::byte high[chunk * sizeof(T)];
