@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -130,6 +131,18 @@ std::string strike_one(const strike& what) {
 }
 
 } // namespace
+
+TEST_CASE("processes: a recording in the place of another one leaves that one's memory alone") {
+    const std::string name = "/tmp/bough-recording-" + std::to_string(::getpid());
+    const auto first = recording_file(name);
+    std::byte* const memory = first->take(10'000);
+    REQUIRE(memory != nullptr);
+    const auto second = recording_file(name); // a rank that took the number of a lost one, for instance
+    memory[9'999] = std::byte{7};             // of a file that was cut off, it would be a bus error
+    CHECK(second->take(20'000) != nullptr);
+    CHECK(std::filesystem::file_size(name) == 20'000);
+    ::unlink(name.c_str());
+}
 
 TEST_CASE("processes: the recordings of a job name a rank that was stopped or killed") {
     const int trials = bough_test::all() ? 80 : 2;

@@ -25,6 +25,7 @@
 #include <mutex>
 #include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include <utility>
@@ -88,11 +89,18 @@ private:
 
 } // namespace detail
 
-// Makes the file, in place of what is there. On error `s` names the argument, and the result is null.
+// Makes the file, in place of what is there: another process may still record in that one. On error `s` names the argument, and the result is null.
 // Communicators that need more room than the disk has record in memory of their process.
 inline std::shared_ptr<recording_place> recording_file(const std::string& name, status& s) {
     s = {};
-    const int fd = ::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    const auto open = [&name](int how) { return ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | how, 0644); };
+    int fd = -1;
+    for (int tries = 0; fd < 0 && tries != 3; ++tries) {
+        struct stat old {};
+        if (::lstat(name.c_str(), &old) == 0 && S_ISREG(old.st_mode)) (void)::unlink(name.c_str());
+        fd = open(O_EXCL);
+    }
+    if (fd < 0) fd = open(O_TRUNC);
     if (fd < 0) {
         s = invalid_argument("recording_file: the file cannot be written");
         return nullptr;
