@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSL-1.0
 """Training goes on when a worker is killed: the others make a group of those that are left, and repeat the step.
+Later a process that stands by joins them.
 
   export PYTHONPATH=$(tools/torch build | tail -n 1)
   /usr/bin/python3 examples/57_training_goes_on.py
 """
 import os
+import secrets
 import signal
 import socket
 
@@ -26,16 +28,22 @@ def latest(net, optimizer, step):
     return max(steps)
 
 
-def worker(rank, size, port):
+def worker(rank, size, port, place):
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    dist.init_process_group("bough", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=size)
+    if rank < size:
+        dist.init_process_group("bough", init_method="tcp://127.0.0.1:%d" % port, rank=rank, world_size=size)
+    else:
+        bough_torch.join(**place)  # returns when the others call grow
     net = torch.nn.Sequential(torch.nn.Linear(8, 64), torch.nn.Tanh(), torch.nn.Linear(64, 1))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     data = torch.rand(1024, 8, generator=torch.Generator().manual_seed(2))
     step, model = 0, None
     while step < 200:
         try:
+            if step == 150 and dist.get_world_size() < size:
+                bough_torch.grow(size, **place)
+                model = None
             if model is None:  # at first, and when the group is a new one
                 step = latest(net, optimizer, step)
                 model = torch.nn.parallel.DistributedDataParallel(net)
@@ -65,7 +73,9 @@ if __name__ == "__main__":
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         free = s.getsockname()[1]
-    workers = [mp.Process(target=worker, args=(r, 4, free)) for r in range(4)]
+    # On a cluster: an address on each machine, with a port that the system gives to nobody, and a key from a file.
+    place = {"at": ["127.0.0.1:%d" % (20000 + os.getpid() % 10000)], "key": secrets.token_bytes(32)}
+    workers = [mp.Process(target=worker, args=(r, 4, free, place)) for r in range(5)]
     for w in workers:
         w.start()
     for w in workers:

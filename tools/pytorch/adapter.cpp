@@ -605,6 +605,52 @@ c10::intrusive_ptr<c10d::ProcessGroup> shrink(const c10::intrusive_ptr<c10d::Pro
         bough_torch::shrink(engine_of(group, "shrink").get(), ns_of(timeout), majority, rank, size, why, sizeof why);
     return c10::make_intrusive<ProcessGroupBough>(owned(made, "shrink", why), rank, size);
 }
+// Where to meet, as Python says it: pairs of a host and a port; a key, or the name of a file that has it.
+class meeting_of {
+public:
+    meeting_of(const std::vector<std::pair<std::string, int>>& at, const std::string& key,
+               const std::string& key_file) {
+        for (const auto& [host, port] : at) {
+            hosts_.push_back(host.c_str());
+            ports_.push_back(static_cast<std::uint16_t>(port));
+        }
+        its_.hosts = hosts_.data();
+        its_.ports = ports_.data();
+        its_.count = at.size();
+        its_.key = key_file.empty() ? key.data() : nullptr;
+        its_.key_file = key_file.c_str();
+    }
+    const bough_torch::meeting& its() const { return its_; }
+
+private:
+    std::vector<const char*> hosts_;
+    std::vector<std::uint16_t> ports_;
+    bough_torch::meeting its_;
+};
+c10::intrusive_ptr<c10d::ProcessGroup> grow(const c10::intrusive_ptr<c10d::ProcessGroup>& group, int size,
+                                            const std::vector<std::pair<std::string, int>>& at, const std::string& key,
+                                            const std::string& key_file, std::chrono::milliseconds timeout) {
+    int rank = 0;
+    char why[1024] = "";
+    bough_torch::group* const made =
+        bough_torch::grow(engine_of(group, "grow").get(), meeting_of(at, key, key_file).its(), size, ns_of(timeout),
+                          rank, why, sizeof why);
+    return c10::make_intrusive<ProcessGroupBough>(owned(made, "grow", why), rank, size);
+}
+c10::intrusive_ptr<c10d::ProcessGroup> join(const std::vector<std::pair<std::string, int>>& at, const std::string& key,
+                                            const std::string& key_file, std::chrono::milliseconds timeout,
+                                            const std::string& reports, const std::string& name,
+                                            const std::string& interface) {
+    bough_torch::options options;
+    options.interface = interface.c_str();
+    options.reports = reports.c_str();
+    options.name = name.c_str();
+    int rank = 0, size = 0;
+    char why[1024] = "";
+    bough_torch::group* const made =
+        bough_torch::join(meeting_of(at, key, key_file).its(), options, ns_of(timeout), rank, size, why, sizeof why);
+    return c10::make_intrusive<ProcessGroupBough>(owned(made, "join", why), rank, size);
+}
 // Have all that are alive said yes? Have all ranks taken part?
 std::pair<bool, bool> agree(const c10::intrusive_ptr<c10d::ProcessGroup>& group, bool mine,
                             std::chrono::milliseconds timeout) {
@@ -645,6 +691,16 @@ PYBIND11_MODULE(_bough_torch, m) {
         },
         pybind11::arg("group"));
     m.def("shrink", &shrink, pybind11::arg("group"), pybind11::arg("timeout"), pybind11::arg("majority"), released());
+    m.def("grow", &grow, pybind11::arg("group"), pybind11::arg("size"), pybind11::arg("at"), pybind11::arg("key"),
+          pybind11::arg("key_file"), pybind11::arg("timeout"), released());
+    m.def("join", &join, pybind11::arg("at"), pybind11::arg("key"), pybind11::arg("key_file"), pybind11::arg("timeout"),
+          pybind11::arg("reports"), pybind11::arg("name"), pybind11::arg("interface"), released());
+    m.def(
+        "changes",
+        [](const c10::intrusive_ptr<c10d::ProcessGroup>& group) {
+            return bough_torch::changes(engine_of(group, "changes").get());
+        },
+        pybind11::arg("group"));
     m.def("agree", &agree, pybind11::arg("group"), pybind11::arg("mine"), pybind11::arg("timeout"), released());
     m.def("report", &report, pybind11::arg("group"), released());
     m.def("diagnose", &diagnose, pybind11::arg("files"), released());

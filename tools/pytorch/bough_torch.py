@@ -18,9 +18,9 @@ import torch.distributed as dist
 
 import _bough_torch
 
-_survivors = None  # a group of survivors that is not the default group yet, and the default group that it came from
-_made = None  # what init_process_group gets within shrink()
-_shrinks = 0  # torch counts groups anew after each, and recordings need names of their own
+_successor = None  # a group that is to be the default group and is not yet, and the default group that it came from
+_made = None  # what init_process_group gets within _adopt()
+_changes = 0  # of the default group; torch counts groups anew after each, and recordings need names of their own
 
 
 def _create(options, _):
@@ -32,13 +32,16 @@ def _create(options, _):
     same_bits = os.environ.get("BOUGH_TORCH_SAME_BITS", "0")
     if same_bits not in ("", "0", "1"):
         raise ValueError("BOUGH_TORCH_SAME_BITS: must be 0 or 1, not %r" % same_bits)
+    name = options.group_id if _changes == 0 else "%s-%d" % (options.group_id, _changes)
+    return _bough_torch.make(options.store, options.group_rank, options.group_size, options.timeout, same_bits == "1",
+                             accumulate == "float", _reports(), name, os.environ.get("BOUGH_SOCKET_IFNAME", ""))
+
+
+def _reports():
     reports = os.environ.get("BOUGH_TORCH_REPORTS", "")
     if reports and not os.path.isdir(reports):
         raise ValueError("BOUGH_TORCH_REPORTS: there is no folder %r" % reports)
-    name = options.group_id if _shrinks == 0 else "%s-%d" % (options.group_id, _shrinks)
-    return _bough_torch.make(options.store, options.group_rank, options.group_size, options.timeout, same_bits == "1",
-                             accumulate == "float", reports, name,
-                             os.environ.get("BOUGH_SOCKET_IFNAME", ""))
+    return reports
 
 
 def _checked(timeout):
@@ -69,14 +72,62 @@ def shrink(timeout=datetime.timedelta(seconds=30), majority=False):
     DistributedDataParallel, too. With majority=True it raises unless more than half of the ranks are left: so of
     the parts of a network that has come apart at most one goes on. If it raises, it may be called again, unless it
     says that this rank was left out."""
-    global _survivors, _made, _shrinks
     timeout = _checked(timeout)
+    old, origin = _newest()
+    _adopt(_bough_torch.shrink(old, timeout, majority), origin, timeout, majority, "shrink")
+
+
+def grow(size, at, key, timeout=datetime.timedelta(seconds=30)):
+    """Makes the default group and processes that call join() one group of this size, which is the default group
+    then. All ranks of the default group call it, with equal arguments; if one has died, shrink() first. Who joins
+    takes the lowest rank that is free, and others may have another rank than before. Groups of new_group() are gone,
+    as after shrink(). If it raises before all have come, the default group is as it was. If a rank dies at the very
+    end, the group is the smaller one of those that are left.
+
+    at: "host:port", or a list of them: where ranks may listen, one for each machine that may still have a rank then.
+    key: 32 bytes that only the processes of the job know, or the name of a file that has them; its mode is 0600.
+    timeout: of the whole; it ends after twice that at the latest, and a little more."""
+    timeout = _checked(timeout)
+    old, origin = _newest()
+    _adopt(_bough_torch.grow(old, size, *_meeting(at, key), timeout), origin, timeout, False, "grow")
+
+
+def join(at, key, timeout=datetime.timedelta(minutes=30)):
+    """Makes this process a rank of a group whose ranks call grow() with the same arguments: in the place of
+    init_process_group(). It waits for them, so a process can stand by. Of the environment it takes the folder of
+    reports and the network interface; all else is that of the group."""
+    if dist.is_initialized():
+        raise RuntimeError("bough: join: this process is in a group already: destroy_process_group() first")
+    timeout = _checked(timeout)
+    group = _bough_torch.join(*_meeting(at, key), timeout, _reports(), "0", os.environ.get("BOUGH_SOCKET_IFNAME", ""))
+    _adopt(group, None, min(timeout, datetime.timedelta(seconds=30)), False, "join")  # now all are there
+
+
+def _meeting(at, key):
+    places = []
+    for place in [at] if isinstance(at, str) else at:
+        host, _, port = str(place).rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError("at: must be host:port, or a list of these, and one is %r" % (place,))
+        places.append((host.strip("[]"), int(port)))
+    if not isinstance(key, (bytes, bytearray)):
+        return places, b"", os.fspath(key)
+    if len(key) != 32:
+        raise ValueError("key: must have 32 bytes, and has %d" % len(key))
+    return places, bytes(key), ""
+
+
+def _newest():
+    """The group that is to be changed, and the default group that it came from."""
     origin = _default()
-    old = _survivors[0] if _survivors is not None and _survivors[1] is origin else origin
-    _survivors = None
+    return (_successor[0] if _successor is not None and _successor[1] is origin else origin), origin
+
+
+def _adopt(group, origin, timeout, majority, what):
+    """Makes the group the default group on all of its ranks. If one of them dies meanwhile, it is shrunk."""
+    global _successor, _made, _changes
     while True:
-        group = _bough_torch.shrink(old, timeout, majority)
-        _survivors = (group, origin)
+        _successor = (group, origin) if origin is not None else None
         store, why = None, "another rank says why"
         try:
             store = _store_of(group, timeout)
@@ -86,9 +137,9 @@ def shrink(timeout=datetime.timedelta(seconds=30), majority=False):
         if all_have_it and nobody_is_gone:
             break
         if nobody_is_gone:  # it would be the same again
-            raise RuntimeError("bough: shrink: there is no store for the new group: %s" % why)
-        old = group
-    _survivors = None
+            raise RuntimeError("bough: %s: there is no store for the new group: %s" % (what, why))
+        group = _bough_torch.shrink(group, timeout, majority)
+    _successor = None
     if dist.is_initialized():
         dist.destroy_process_group()
     # All have agreed, so from here on nothing depends on another rank. PyTorch would let all ranks meet in the store
@@ -102,7 +153,7 @@ def shrink(timeout=datetime.timedelta(seconds=30), majority=False):
     finally:
         _made = None
         c10d._store_based_barrier = meet
-    _shrinks += 1
+    _changes = _bough_torch.changes(group)
 
 
 def _store_of(group, timeout):

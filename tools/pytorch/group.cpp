@@ -13,6 +13,7 @@
 #include <bough/core/absence.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
+#include <bough/grow.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
@@ -30,8 +31,10 @@
 #include <bough/run_time.hpp>
 #include <bough/scatter.hpp>
 #include <bough/transport/composite_tcp.hpp>
+#include <bough/transport/tcp/hosts.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <complex>
@@ -59,25 +62,69 @@ using transport = bough::shared_memory_tcp;
 using communicator = bough::communicator<transport>;
 using clock_type = std::chrono::steady_clock;
 
+// Where tcp listens: at the interface, or on the way to the first of the hosts to which one leads.
+std::string address_of(const options& chosen, const std::vector<std::string>& hosts) {
+    if (*chosen.interface != '\0') {
+        using state = bough::detail::interface_state;
+        state how{};
+        std::string found = bough::detail::address_of_interface(chosen.interface, how);
+        const std::string name = std::string("'") + chosen.interface + "'";
+        if (how == state::unknown)
+            throw std::runtime_error("BOUGH_SOCKET_IFNAME: this machine has no interface " + name);
+        if (how != state::usable)
+            throw std::runtime_error("BOUGH_SOCKET_IFNAME: the interface " + name +
+                                     (how == state::down ? " is down" : " has no address"));
+        return found;
+    }
+    for (const std::string& host : hosts)
+        if (std::string found = bough::detail::address_towards(host); !found.empty()) return found;
+    return "127.0.0.1";
+}
+// No step of joining takes longer than this.
+bough::composite_options joining_within(std::uint64_t timeout_ns) {
+    bough::composite_options joining;
+    for (std::uint64_t* patience : {&joining.timeout_ns, &joining.inside.join_timeout_ns, &joining.between.timeout_ns})
+        *patience = std::min(*patience, timeout_ns);
+    return joining;
+}
+bough::meeting_place place_of(const meeting& where) {
+    bough::meeting_place place;
+    for (std::size_t i = 0; i != where.count; ++i) place.hosts.push_back({where.hosts[i], where.ports[i]});
+    if (where.key == nullptr) {
+        bough::detail::throw_if(bough::read_key_file(where.key_file, place.key));
+    } else {
+        const std::span<const std::byte> given(static_cast<const std::byte*>(where.key), place.key.bytes().size());
+        std::copy(given.begin(), given.end(), place.key.bytes().begin());
+    }
+    return place;
+}
+
+// What the members of a group tell those who join it.
+struct custom {
+    std::uint64_t is_member = 0, job = 0, timeout_ns = 0, has_same_bits = 0, is_wide = 0;
+};
+// Tells or learns it, and joins.
+template <class W>
+std::optional<transport> meet(W& wire, custom& its, const std::string& address, std::uint64_t timeout_ns,
+                              bough::status& s) {
+    std::vector<custom> all(wire.size());
+    s = wire.exchange(std::as_bytes(std::span(&its, 1)), std::as_writable_bytes(std::span(all)), timeout_ns);
+    if (s) return std::nullopt;
+    for (const custom& told : all)
+        if (its.is_member == 0 && told.is_member != 0)
+            its = {0, told.job, told.timeout_ns, told.has_same_bits, told.is_wide};
+    bough::composite_options joining = joining_within(timeout_ns);
+    joining.between.bind = address;
+    return bough::join_composite(wire, joining, s);
+}
+
 // A wire-up over a key-value store. What the store itself has against it is thrown, as a sentence.
 class store_wire_up {
 public:
     store_wire_up(const store& where, bough::rank_t rank, bough::rank_t size, const options& chosen)
         : store_(where), rank_(rank), size_(size) {
-        if (*chosen.interface != '\0') {
-            using state = bough::detail::interface_state;
-            state how{};
-            address_ = bough::detail::address_of_interface(chosen.interface, how);
-            const std::string name = std::string("'") + chosen.interface + "'";
-            if (how == state::unknown)
-                throw std::runtime_error("BOUGH_SOCKET_IFNAME: this machine has no interface " + name);
-            if (how != state::usable)
-                throw std::runtime_error("BOUGH_SOCKET_IFNAME: the interface " + name +
-                                         (how == state::down ? " is down" : " has no address"));
-        } else if (*chosen.meets_at != '\0') {
-            address_ = bough::detail::address_towards(chosen.meets_at);
-        }
-        if (address_.empty()) address_ = "127.0.0.1";
+        address_ = address_of(chosen, *chosen.meets_at != '\0' ? std::vector<std::string>{chosen.meets_at}
+                                                               : std::vector<std::string>{});
     }
     const std::string& address() const noexcept { return address_; }
     bough::rank_t rank() const noexcept { return rank_; }
@@ -85,23 +132,35 @@ public:
 
     // Each rank takes its place, and hears from rank 0 first, so that a rank with another number of ranks
     // waits for nobody.
-    void take_places(std::uint64_t timeout_ns) {
+    void take_places(const options& chosen) {
+        const std::uint64_t timeout_ns = chosen.timeout_ns;
         std::int64_t came = 0;
         if (store_.add(store_.context, ("bough/rank " + std::to_string(rank_)).c_str(), 1, came) != 0) lost();
         if (came != 1)
             throw std::runtime_error("rank: another process has rank " + std::to_string(rank_) +
                                      " already, or another group has used this store");
-        std::vector<bough::rank_t> sizes(size_);
-        const std::span<const bough::rank_t> mine(&size_, 1);
+        struct card {
+            bough::rank_t size, chosen[3];
+        };
+        const card mine{size_, {chosen.same_bits, chosen.accumulate_in_float, *chosen.reports != '\0'}};
+        std::vector<card> cards(size_);
         const bough::status s =
-            exchange(std::as_bytes(mine), std::as_writable_bytes(std::span(sizes)), timeout_ns,
+            exchange(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(cards)), timeout_ns,
                      [&](bough::rank_t r, std::span<const std::byte> said) {
-                         bough::rank_t theirs = 0;
+                         card theirs{};
                          std::copy(said.begin(), said.end(), std::as_writable_bytes(std::span(&theirs, 1)).begin());
-                         if (theirs != size_)
-                             throw std::runtime_error("world_size: it is " + std::to_string(size_) + " on rank " +
-                                                      std::to_string(rank_) + ", and " + std::to_string(theirs) +
-                                                      " on rank " + std::to_string(r));
+                         const std::string here = " on rank " + std::to_string(rank_),
+                                           there = " on rank " + std::to_string(r);
+                         if (theirs.size != size_)
+                             throw std::runtime_error("world_size: it is " + std::to_string(size_) + here + ", and " +
+                                                      std::to_string(theirs.size) + there);
+                         constexpr const char* names[] = {"BOUGH_TORCH_SAME_BITS", "BOUGH_TORCH_ACCUMULATE",
+                                                          "BOUGH_TORCH_REPORTS"};
+                         for (std::size_t i = 0; i != std::size(names); ++i)
+                             if (theirs.chosen[i] != mine.chosen[i])
+                                 throw std::runtime_error(std::string(names[i]) + ": it is set" +
+                                                          (mine.chosen[i] != 0 ? here : there) + ", and not" +
+                                                          (mine.chosen[i] != 0 ? there : here));
                      });
         if (s)
             throw std::runtime_error("rank " + std::to_string(s.peer) + " has not come within " +
@@ -282,20 +341,20 @@ struct group {
 public:
     group(communicator comm, const options& chosen, std::string address)
         : timeout_ns_(chosen.timeout_ns), has_same_bits_(chosen.same_bits), is_wide_(chosen.accumulate_in_float),
-          rank_(comm.rank()), size_(comm.size()), address_(std::move(address)), comm_(std::move(comm)),
-          helper_([this] { help(); }) {}
+          rank_(comm.rank()), size_(comm.size()), changes_(comm.epoch() - 1), address_(std::move(address)),
+          comm_(std::move(comm)), helper_([this] { help(); }) {}
     group(const group&) = delete;
     ~group() {
         stop_helper();
-        give_up();
+        give_up("destroyed");
     }
 
     // What is in flight ends, and nothing is started any more.
-    void give_up() {
+    void give_up(const char* why) {
         std::vector<std::unique_ptr<job>> given_up;
         {
             const std::lock_guard lock(mutex_);
-            is_over_ = true;
+            if (over_ == nullptr) over_ = why;
             given_up.swap(in_flight_);
             for (auto& j : given_up)
                 for (job::part& p : j->parts) {
@@ -309,9 +368,9 @@ public:
     }
     // Nothing of the old communicator is left: its session has one user, the new group.
     std::unique_ptr<group> shrink(std::uint64_t timeout_ns, bool majority) {
-        give_up();
+        give_up("shrunk");
         const std::lock_guard lock(mutex_);
-        if (!comm_) throw std::runtime_error("this group has been shrunk already");
+        if (!comm_) throw std::runtime_error("this group has been " + std::string(over_) + " already");
         check_is_in();
         pairs_.clear();
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
@@ -322,6 +381,40 @@ public:
         note_agreement(s);
         communicator made = std::move(*survivors);
         comm_.reset();
+        return successor(std::move(made));
+    }
+    std::unique_ptr<group> grow(const bough::meeting_place& place, bough::rank_t size, std::uint64_t timeout_ns) {
+        if (timeout_ns == 0) timeout_ns = timeout_ns_;
+        const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
+        std::unique_lock lock(mutex_);
+        for (std::vector<std::unique_ptr<job>> over;; over.clear()) {
+            collect(over);
+            if (over.empty() && in_flight_.empty()) break;
+            lock.unlock();
+            for (auto& j : over) j->tell();
+            if (bough::detail::steady_now_ns() >= last)
+                throw std::runtime_error("operations are in flight that do not end");
+            std::this_thread::sleep_for(std::chrono::microseconds(200)); // the helper moves them
+            lock.lock();
+        }
+        if (!comm_) throw std::runtime_error("this group has been " + std::string(over_) + " already");
+        check_is_in();
+        const std::uint64_t usual = comm_->options().timeout_ns;
+        comm_->set_timeout_ns(timeout_ns);
+        custom mine{1, comm_->options().report.job, timeout_ns_, has_same_bits_, is_wide_};
+        bough::status s;
+        std::optional<communicator> grown = bough::grow(
+            *comm_, place, size,
+            [&](auto& wire, bough::status& how) { return meet(wire, mine, address_, timeout_ns, how); }, s);
+        comm_->set_timeout_ns(usual);
+        note_agreement(s);
+        over_ = "grown";
+        pairs_.clear();
+        comm_.reset();
+        return successor(std::move(*grown));
+    }
+    // The group that goes on in the place of this one.
+    std::unique_ptr<group> successor(communicator made) const {
         made.set_timeout_ns(timeout_ns_);
         return std::make_unique<group>(
             std::move(made),
@@ -339,7 +432,7 @@ public:
     }
     agreement agree(bool mine, std::uint64_t timeout_ns) {
         const std::lock_guard lock(mutex_);
-        if (!comm_) throw std::runtime_error("this group has been shrunk");
+        if (!comm_) throw std::runtime_error("this group has been " + std::string(over_));
         check_is_in();
         const std::uint64_t usual = comm_->options().timeout_ns;
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
@@ -355,9 +448,10 @@ public:
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
     const std::string& address() const noexcept { return address_; }
+    unsigned changes() const noexcept { return changes_; }
     std::string report() {
         const std::lock_guard lock(mutex_);
-        return comm_ ? bough::text_of(comm_->report()) : "this group has been shrunk\n";
+        return comm_ ? bough::text_of(comm_->report()) : "this group has been " + std::string(over_) + "\n";
     }
 
     void stop_helper() {
@@ -387,9 +481,9 @@ public:
             const std::lock_guard lock(mutex_);
             --starters_;
             try {
-                if (is_over_)
-                    throw std::runtime_error(std::string(name_of(calls[0].kind)) +
-                                             ": this group has been shrunk: use the new one");
+                if (over_ != nullptr)
+                    throw std::runtime_error(std::string(name_of(calls[0].kind)) + ": this group has been " + over_ +
+                                             ": use the new one");
                 made->parts.reserve(count);
                 for (std::size_t i = 0; i != count; ++i)
                     made->parts.push_back({started(calls[i]), name_of(calls[i].kind)});
@@ -568,15 +662,16 @@ private:
     const std::uint64_t timeout_ns_;
     const bool has_same_bits_, is_wide_;
     const bough::rank_t rank_, size_;
+    const unsigned changes_;
     const std::string address_;
     std::mutex mutex_; // of comm_, pairs_ and all operations
     std::condition_variable changed_;
     std::atomic<int> waiters_{0}, starters_{0};
     bool stopping_ = false;
     bool is_orphan_ = false;           // of the helper alone
-    bool is_over_ = false;             // it takes no further call
     bool is_out_ = false;              // the others go on without this rank
-    std::optional<communicator> comm_; // none: the survivors have another group
+    const char* over_ = nullptr;       // why it takes no further call
+    std::optional<communicator> comm_; // none: its ranks have another group
     std::map<std::pair<bough::rank_t, bough::rank_t>, communicator> pairs_;
     std::vector<std::unique_ptr<job>> in_flight_;
     clock_type::time_point next_look_{};
@@ -599,6 +694,11 @@ std::uint64_t number_of_job(store_wire_up& wire, std::uint64_t timeout_ns) {
     return all[0];
 }
 
+auto recording_of(const options& chosen, bough::rank_t rank) {
+    return bough::recording_file(std::string(chosen.reports) + "/group" + chosen.name + ".rank" + std::to_string(rank) +
+                                 ".bough");
+}
+
 } // namespace
 
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes) {
@@ -609,19 +709,14 @@ group* make(int rank, int size, const store& where, const options& chosen, char*
             error, bytes);
     try {
         store_wire_up wire(where, static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size), chosen);
-        wire.take_places(chosen.timeout_ns);
+        wire.take_places(chosen);
         bough::communicator_options how{.timeout_ns = chosen.timeout_ns};
         if (*chosen.reports != '\0') {
             how.report.job = number_of_job(wire, chosen.timeout_ns);
-            how.report.file = bough::recording_file(std::string(chosen.reports) + "/group" + chosen.name + ".rank" +
-                                                    std::to_string(rank) + ".bough");
+            how.report.file = recording_of(chosen, wire.rank());
         }
-        bough::composite_options joining;
-        for (std::uint64_t* patience :
-             {&joining.timeout_ns, &joining.inside.join_timeout_ns, &joining.between.timeout_ns})
-            *patience = std::min(*patience, chosen.timeout_ns);
         bough::status s;
-        std::optional<transport> link = bough::join_composite(wire, joining, s);
+        std::optional<transport> link = bough::join_composite(wire, joining_within(chosen.timeout_ns), s);
         if (s.code == bough::errc::deadline || s.cause == bough::errc::deadline)
             return failed((bough::message_of(s) + ": the ranks have met at the store, but not all of them reach each " +
                            "other; this one listens at " + wire.address() +
@@ -644,6 +739,53 @@ group* shrink(group* g, std::uint64_t timeout_ns, bool majority, int& rank, int&
         return failed(e.what(), error, bytes);
     }
 }
+group* grow(group* g, const meeting& where, int size, std::uint64_t timeout_ns, int& rank, char* error,
+            std::size_t bytes) {
+    if (size < static_cast<int>(g->size()))
+        return failed(("size: it is " + std::to_string(size) + ", and the group has " + std::to_string(g->size()) +
+                       " ranks already")
+                          .c_str(),
+                      error, bytes);
+    try {
+        std::unique_ptr<group> made = g->grow(place_of(where), static_cast<bough::rank_t>(size), timeout_ns);
+        rank = static_cast<int>(made->rank());
+        return made.release();
+    } catch (const std::exception& e) {
+        return failed(e.what(), error, bytes);
+    }
+}
+group* join(const meeting& where, const options& chosen, std::uint64_t timeout_ns, int& rank, int& size, char* error,
+            std::size_t bytes) {
+    try {
+        const bough::meeting_place place = place_of(where);
+        std::vector<std::string> hosts;
+        for (const bough::tcp_host& h : place.hosts) hosts.push_back(h.address);
+        const std::string address = address_of(chosen, hosts);
+        custom its;
+        bough::communicator_options how{.timeout_ns = timeout_ns};
+        bough::status s;
+        // How the group records is known when it has been met, and then its communicator is still to be made.
+        std::optional<communicator> made = bough::join_group<transport>(
+            place, how,
+            [&](auto& wire, bough::status& result) {
+                std::optional<transport> link = meet(wire, its, address, timeout_ns, result);
+                how.report.job = its.job;
+                if (link && *chosen.reports != '\0') how.report.file = recording_of(chosen, wire.rank());
+                return link;
+            },
+            s);
+        if (s) return failed(bough::message_of(s).c_str(), error, bytes);
+        made->set_timeout_ns(its.timeout_ns);
+        rank = static_cast<int>(made->rank());
+        size = static_cast<int>(made->size());
+        const options taken{
+            .timeout_ns = its.timeout_ns, .same_bits = its.has_same_bits != 0, .accumulate_in_float = its.is_wide != 0};
+        return new group(std::move(*made), taken, address);
+    } catch (const std::exception& e) {
+        return failed(e.what(), error, bytes);
+    }
+}
+unsigned changes(const group* g) { return g->changes(); }
 bool agree(group* g, bool mine, std::uint64_t timeout_ns, agreement& reached, char* error, std::size_t bytes) {
     try {
         return reached = g->agree(mine, timeout_ns), true;

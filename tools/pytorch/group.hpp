@@ -77,6 +77,23 @@ void start(group* g, const call* calls, std::size_t count, done* told, void* con
 // why; it may be called again, unless this rank was left out. `majority`: it fails where no more than half of the
 // ranks are left.
 group* shrink(group* g, std::uint64_t timeout_ns, bool majority, int& rank, int& size, char* error, std::size_t bytes);
+// Where a group that grows and the processes that join it meet.
+struct meeting {
+    const char* const* hosts = nullptr; // names or addresses at which members may listen
+    const std::uint16_t* ports = nullptr;
+    std::size_t count = 0;
+    const void* key = nullptr; // its 32 bytes; null: they are in the file
+    const char* key_file = "";
+};
+// The ranks of `g`, which all call it, and processes that call join() make a group of `size` ranks. It waits for
+// what is in flight. Null: `error` says why, and `g` is as it was; otherwise `g` takes no further call.
+group* grow(group* g, const meeting& where, int size, std::uint64_t timeout_ns, int& rank, char* error,
+            std::size_t bytes);
+// Of `chosen` it takes the interface, the folder of reports and the name. The rest is that of the group.
+group* join(const meeting& where, const options& chosen, std::uint64_t timeout_ns, int& rank, int& size, char* error,
+            std::size_t bytes);
+// How often the group has grown or shrunk, the same on all ranks.
+unsigned changes(const group* g);
 // What the ranks that are alive have said; it works after failures, too.
 struct agreement {
     bool all_said_yes = false;

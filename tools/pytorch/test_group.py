@@ -337,6 +337,23 @@ def test_world_size(rank, size):
         store.wait(["said1", "said2"])
 
 
+def test_environment(rank, size):
+    """A variable is set on one rank alone: all that hear of it say so, and nobody waits."""
+    store, _ = meet(rank, size)
+    for name in ("BOUGH_TORCH_SAME_BITS", "BOUGH_TORCH_REPORTS"):
+        if rank == 0:
+            os.environ[name] = os.environ["FOLDER"] if name == "BOUGH_TORCH_REPORTS" else "1"
+        begin = time.time()
+        raises(lambda: dist.init_process_group("bough", store=dist.PrefixStore(name, store), rank=rank, world_size=size),
+               "bough: init_process_group: %s: it is set on rank 0, and not on rank " % name)
+        assert time.time() - begin < 8, time.time() - begin
+        os.environ.pop(name, None)
+        store.set("%s %d" % (name, rank), "yes")
+        store.wait(["%s %d" % (name, r) for r in range(size)])
+    if rank == 0:
+        time.sleep(0.3)  # the others have the answer of the store
+
+
 def test_not_come(rank, size):
     """A rank never comes to init_process_group: the others name it in time. Wrong ranks are named at once."""
     store, join = meet(rank, size, seconds=2)
@@ -495,6 +512,83 @@ def test_killed_in_shrink(rank, size):
     assert x[0] == (size - 3) ** 2
 
 
+def test_grow(rank, size):
+    """Processes stand by, and join: one in the place of a rank that was killed, one in addition. One has another key."""
+    place = {"at": "127.0.0.1:" + os.environ["MEETING_PORT"], "key": b"a secret that only the job knows"}
+    store, init = meet(rank, size)
+    if rank == 5:
+        for bad, word in [({"at": "nowhere"}, "at: must be host:port"), ({"key": b"short"}, "key: must have 32 bytes"),
+                          ({"key": "/no/such/file"}, "bough: join: key: the file cannot be opened")]:
+            raises(lambda: bough_torch.join(**dict(place, **bad)), word)
+        raises(lambda: bough_torch.join("127.0.0.1:1", place["key"], datetime.timedelta(seconds=1)),
+               "bough: join: place: no group has grown there")
+        store.set("at the door", "yes")
+        raises(lambda: bough_torch.join(place["at"], b"x" * 32, datetime.timedelta(seconds=60)),
+               "bough: join: key: the group at the meeting place has another one")
+        store.set("turned away", "yes")
+        return
+    if rank < 3:
+        init(n=3)
+        dist.barrier()
+        if rank == 1:
+            time.sleep(0.2)  # the others have ended the barrier, too
+            os.kill(os.getpid(), signal.SIGKILL)
+        raises(lambda: dist.all_reduce(torch.ones(1000)), "rank 1 is gone")
+        raises(lambda: bough_torch.grow(3, **place), "bough: grow: rank 1 is gone")
+        bough_torch.shrink()
+        store.wait(["at the door"])
+        raises(lambda: bough_torch.grow(1, **place), "bough: grow: size: it is 1, and the group has 2 ranks already")
+        raises(lambda: bough_torch.grow(9, **place, timeout=datetime.timedelta(seconds=2)), "of 9 ranks have come")
+        many = [torch.full((50000,), 1.0 + i) for i in range(20)]
+        works = [dist.all_reduce(t, async_op=True) for t in many]
+        old = dist.distributed_c10d._get_default_group()
+        bough_torch.grow(3, **place)  # it waits for what is in flight
+        for i, (w, t) in enumerate(zip(works, many)):
+            assert w.is_completed() and t[-1] == 2 * (1 + i)
+        raises(lambda: old.allreduce([torch.ones(1)]).wait(), "this group has been grown: use the new one")
+        raises(lambda: bough_torch._bough_torch.grow(old, 4, *bough_torch._meeting(**place), datetime.timedelta(1)),
+               "this group has been grown already")
+        assert dist.get_rank() == rank
+    else:
+        bough_torch.join(**place)
+        raises(lambda: bough_torch.join(**place), "bough: join: this process is in a group already")
+    if dist.get_world_size() == 3:
+        assert dist.get_rank() == (1 if rank > 2 else rank)
+        x = torch.ones(100000)
+        dist.all_reduce(x)
+        assert x[-1] == 3
+        bough_torch.grow(4, **place)
+    assert dist.get_world_size() == 4 and (rank > 2 or dist.get_rank() == rank)
+    objects = [None] * 4
+    dist.all_gather_object(objects, (dist.get_rank(), rank))
+    assert [now for now, _ in objects] == [0, 1, 2, 3] and sorted(first for _, first in objects) == [0, 2, 3, 4]
+    mine = dist.get_rank()
+    pair = dist.new_group([1, 2])  # who joined first, and who was there before
+    if mine in (1, 2):
+        x = torch.tensor([float(mine)])
+        dist.all_reduce(x, group=pair)
+        assert x.item() == 3
+        if mine == 1:
+            dist.send(torch.tensor([7]), 2)
+        else:
+            x = torch.empty(1, dtype=torch.int64)
+            dist.recv(x, 1)
+            assert x.item() == 7
+    assert same_on_all(train(mine, 4, 4)[0])
+    whole = torch.randn(100000, generator=torch.Generator().manual_seed(mine))
+    parts = whole.clone()
+    dist.all_reduce(whole)
+    for part in parts.split([1, 2, 5, 100, 3000, 96892]):
+        dist.all_reduce(part)
+    assert torch.equal(whole, parts)
+    if rank == 2:
+        text = bough_torch.doctor(os.environ["FOLDER"])
+        assert "group0: " in text, text
+    if rank == 0:
+        store.wait(["turned away"])
+    dist.barrier()
+
+
 def test_reports(rank, size):
     """On a timeout the exception says who is missing, and the recordings say more, while ranks wait and later."""
     folder = os.environ["FOLDER"]
@@ -545,6 +639,31 @@ def test_two_machines(rank, size):
 
 
 test_two_machines_by_interface = test_two_machines
+
+
+def test_two_machines_grow(rank, size):
+    """A process of the other machine takes the place of a rank that was killed, whose machine had the store."""
+    place = {"at": ["10.77.0.%d:%s" % (machine, os.environ["MEETING_PORT"]) for machine in (1, 2)], "key": b"k" * 32}
+    if rank == 3:
+        bough_torch.join(**place)
+        assert dist.get_rank() == 0
+    else:
+        dist.init_process_group("bough", rank=rank, world_size=3, timeout=datetime.timedelta(seconds=60))
+        dist.barrier()
+        if rank == 0:
+            time.sleep(0.2)  # the others have ended the barrier, too
+            os.kill(os.getpid(), signal.SIGKILL)
+        raises(lambda: dist.all_reduce(torch.ones(100000)), "rank 0 is gone")
+        bough_torch.shrink()
+        bough_torch.grow(3, **place)
+        assert dist.get_rank() == rank
+    address = _bough_torch.address(dist.distributed_c10d._get_default_group())
+    assert address == "10.77.0.%d" % (rank % 2 + 1), address
+    for n in [1, 1000, 1000000]:
+        x = torch.full((n,), float(dist.get_rank()))
+        dist.all_reduce(x)
+        assert x[-1] == 3
+    dist.barrier()
 
 
 def test_again(rank, size):
@@ -780,10 +899,12 @@ TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
+    "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
     "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
-    "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}),
+    "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}), "environment": ([3], {}),
     "not_come": ([3], {}), "two_machines": ([4], {}),
     "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
+    "two_machines_grow": ([4], {}),
     "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
     "training": ([2, 3, 4], {}), "uneven": ([2, 4], {}), "two_groups": ([2, 4], {}),
     "buckets": ([2, 4], {"BOUGH_TORCH_SAME_BITS": "1"}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
@@ -797,12 +918,23 @@ def free_port():
         return s.getsockname()[1]
 
 
+def meeting_port():
+    """One that the system gives to nobody else."""
+    for port in range(20000 + os.getpid() % 5000, 32000):
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
 # Of these each rank is a program of its own, as it is for a user, and has its own addresses.
-PROGRAMS = ["collectives", "two_machines", "two_machines_by_interface"]
+PROGRAMS = ["collectives", "two_machines", "two_machines_by_interface", "two_machines_grow"]
 # These make their group themselves.
-BY_HAND = ["store_gone", "store_goes_later", "twice", "world_size", "not_come"]
-KILLED = {"killed": [0, 3, 4, 5], "killed_in_shrink": [0, 1, 2], "store_gone": [0], "store_goes_later": [0], "two_machines": [0],
-          "two_machines_by_interface": [0]}
+BY_HAND = ["grow", "two_machines_grow", "store_gone", "store_goes_later", "twice", "world_size", "environment", "not_come"]
+KILLED = {"killed": [0, 3, 4, 5], "killed_in_shrink": [0, 1, 2], "grow": [1], "store_gone": [0], "store_goes_later": [0], "two_machines": [0],
+          "two_machines_by_interface": [0], "two_machines_grow": [0]}
 
 
 class TwoMachines:
@@ -884,13 +1016,13 @@ def code_of(pid, end):
 
 
 def run(name, size, environment, folder):
-    port = str(free_port())
+    port, meeting = str(free_port()), str(meeting_port())
     machines = TwoMachines() if name.startswith("two_machines") else None
     ranks = []
     for r in range(size):
         out = tempfile.TemporaryFile()
         own = dict(environment, RANK=str(r), WORLD_SIZE=str(size), MASTER_ADDR="10.77.0.1" if machines else "127.0.0.1",
-                   MASTER_PORT=port, FIRST_PORT=port, FOLDER=folder)
+                   MASTER_PORT=port, FIRST_PORT=port, MEETING_PORT=meeting, FOLDER=folder)
         own = {key: folder if value == "FOLDER" else value for key, value in own.items()}
         ranks.append((start(name, own, out, machines.inside(r) if machines else []), out))
     end = time.time() + 120
