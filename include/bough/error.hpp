@@ -138,6 +138,13 @@ inline std::string argument_text(const status& s, bool& has_peer) {
     return text;
 }
 
+// Of an op that is the same on both ranks, but not the numbers that it holds.
+inline std::string numbers_text(std::uint64_t op) {
+    const char* const name = name_of_op(op);
+    return std::string(" in its numbers, such as a scale before or after") +
+           (name == nullptr ? "" : " (" + std::string(name) + " on both ranks)");
+}
+
 // What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
 // template, so that the compiled form can hold it.
 template <std::same_as<status> S>
@@ -164,7 +171,9 @@ std::string details_of(const S& s) {
             "",         "the collective",     "the op",       "the element type",    "the count", "the root",
             "the plan", "the order of calls", "the messages", "the list of members", "",          "the name"};
         std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
-        if (s.mine != s.theirs)
+        if (s.mismatch == mismatch::op && differ_in_values(s.mine, s.theirs))
+            differs += numbers_text(s.mine);
+        else if (s.mine != s.theirs)
             differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";
         add(differs);
         if (s.mismatch == mismatch::plan) add("perhaps the ranks run different builds, or choose by different costs");

@@ -2,6 +2,9 @@
 #include "support/catch.hpp"
 #include <bough/error.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/op/identity.hpp>
+#include <bough/op/rounded_once.hpp>
+#include <bough/op/small_float.hpp>
 #include <bough/schedule/goal.hpp>
 
 #include <string>
@@ -73,6 +76,16 @@ TEST_CASE("error: the exception carries the whole status, and says it in a sente
               .starts_with("the element type differs (double here, float there): "));
     CHECK(said(mismatch::op, op_identity<plus>(), 0x1234)
               .starts_with("the op differs (plus here, 0x0000000000001234 there): "));
+    const std::uint64_t half =
+        op_with_values(op_identity<rounded_once<>>(), rounded_once<>{.after = 0.5f}.hash_of_values());
+    const std::uint64_t whole = op_with_values(op_identity<rounded_once<>>(), rounded_once<>{}.hash_of_values());
+    CHECK(said(mismatch::op, half, whole)
+              .starts_with(
+                  "the op differs in its numbers, such as a scale before or after (rounded_once on both ranks): "));
+    CHECK(
+        said(mismatch::op, half, op_identity<plus>()).starts_with("the op differs (rounded_once here, plus there): "));
+    CHECK(said(mismatch::type, type_identity<bf16>(), type_identity<fp8_e4m3>())
+              .starts_with("the element type differs (bf16 here, fp8_e4m3 there): "));
     CHECK(said(mismatch::collective, goal::allreduce::kind, goal::barrier::kind)
               .starts_with("the collective differs (allreduce here, barrier there): "));
     CHECK(said(mismatch::collective, goal::alltoall::kind, goal::multicasts::kind)

@@ -11,7 +11,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/lift.hpp>
-#include <bough/op/mix_hash.hpp>
+#include <bough/op/identity.hpp>
 
 #include <array>
 #include <concepts>
@@ -50,7 +50,7 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         typed.in = typed.out = reinterpret_cast<block*>(blocks);
         typed.count = count;
         typed.signature = signature_of<T, O>(in.size(), root);
-        typed.signature.op = mix_hash(typed.signature.op, op.hash_of_values());
+        typed.signature.op = op_with_values(typed.signature.op, op.hash_of_values());
         typed.op.state = &held;
         if (!alone) typed.combine_many = &combine_encoded_blocks<O>;
         const auto decode = [&held, blocks, out, alone] {

@@ -15,7 +15,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/lift.hpp>
-#include <bough/op/mix_hash.hpp>
+#include <bough/op/identity.hpp>
 #include <bough/op/wire.hpp>
 
 #include <concepts>
@@ -71,7 +71,7 @@ bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& 
         typed.commutative = is_commutative_v<O>;
         typed.combine_many = &combine_many_bytes<O, T>;
         if constexpr (requires { op.hash_of_values(); })
-            typed.signature.op = mix_hash(typed.signature.op, op.hash_of_values());
+            typed.signature.op = op_with_values(typed.signature.op, op.hash_of_values());
         if constexpr (std::same_as<Choice, automatic>) {
             using state = state_of<O, T>;
             constexpr auto narrowing = static_cast<std::uint32_t>(wire_size_v<state> / wire_size_v<T>);

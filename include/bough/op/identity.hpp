@@ -24,6 +24,7 @@
 #include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <typeinfo>
@@ -34,7 +35,23 @@ constexpr std::uint64_t identity_of(const type_signature& t) noexcept {
     return detail::mix_hash(t.hash, std::uint64_t{t.size} << 8 | static_cast<std::uint8_t>(t.category));
 }
 
+// The identity of an op with the numbers that it holds. Its low bits tell of these, and are not those of
+// the op alone.
+inline constexpr unsigned op_value_bits = 24;
+constexpr std::uint64_t op_with_values(std::uint64_t op, std::uint64_t hash_of_values) noexcept {
+    constexpr std::uint64_t low = (std::uint64_t{1} << op_value_bits) - 1;
+    return op ^ ((detail::mix_hash(hash_of_values, 1) & low) | 1);
+}
+constexpr bool differ_in_values(std::uint64_t op, std::uint64_t other) noexcept {
+    return op != other && op >> op_value_bits == other >> op_value_bits;
+}
+
 namespace detail {
+
+// Of rounded_once<O, State> (bough/op/rounded_once.hpp).
+constexpr std::uint64_t rounded_once_identity(std::uint64_t op, std::size_t bytes_of_state) noexcept {
+    return mix_hash(mix_hash(hash_name("bough.rounded_once"), op), bytes_of_state);
+}
 
 #if defined(__cpp_rtti)
 // Pre: op_id or type_id of X is the default.

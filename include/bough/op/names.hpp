@@ -11,7 +11,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// The name of an arithmetic type; null if no such type has this identity.
+// The name of an arithmetic type, or of a small float; null if no such type has this identity.
 constexpr const char* name_of_type(std::uint64_t identity) noexcept {
     struct named {
         type_signature type;
@@ -29,13 +29,19 @@ constexpr const char* name_of_type(std::uint64_t identity) noexcept {
         {type_id<float>, "float"},
         {type_id<double>, "double"},
         {type_id<long double>, "long double"},
+        // bough/op/small_float.hpp
+        {{2, type_category::floating, hash_name("bough.bf16")}, "bf16"},
+        {{2, type_category::floating, hash_name("bough.fp16")}, "fp16"},
+        {{1, type_category::floating, hash_name("bough.fp8_e5m2")}, "fp8_e5m2"},
+        {{1, type_category::floating, hash_name("bough.fp8_e4m3")}, "fp8_e4m3"},
     };
     for (const named& k : known)
         if (identity_of(k.type) == identity) return k.name;
     return nullptr;
 }
 
-// The name of an op; null if no op without parameters that bough ships has this identity.
+// The name of an op, also of one with numbers (op_with_values); null if none that bough ships has this
+// identity.
 constexpr const char* name_of_op(std::uint64_t identity) noexcept {
     struct named {
         std::uint64_t identity;
@@ -59,9 +65,11 @@ constexpr const char* name_of_op(std::uint64_t identity) noexcept {
         {hash_name("bough.max_location"), "max_location"},
         {hash_name("bough.exact_sum"), "exact_sum"},
         {hash_name("bough.limb_sum"), "limb_sum"},
+        {detail::rounded_once_identity(hash_name("bough.plus"), sizeof(float)), "rounded_once"},
+        {detail::rounded_once_identity(hash_name("bough.plus"), sizeof(double)), "rounded_once in double"},
     };
     for (const named& k : known)
-        if (k.identity == identity) return k.name;
+        if (k.identity == identity || differ_in_values(k.identity, identity)) return k.name;
     return nullptr;
 }
 

@@ -176,9 +176,7 @@ inline constexpr bool is_idempotent_v<rounded_once<O, State>> = is_idempotent_v<
 namespace detail {
 template <class O, class State>
 struct named_op<rounded_once<O, State>> {
-    static std::uint64_t identity() noexcept {
-        return mix_hash(mix_hash(hash_name("bough.rounded_once"), op_identity<O>()), sizeof(State));
-    }
+    static std::uint64_t identity() noexcept { return rounded_once_identity(op_identity<O>(), sizeof(State)); }
 };
 } // namespace detail
 

@@ -71,6 +71,7 @@ inline std::string difference_words(const call_signature& its, const call_signat
     };
     if (its.name != others.name)
         return words("name", value_of(mismatch::name, its.name), value_of(mismatch::name, others.name));
+    if (differ_in_values(its.op, others.op)) return "an op that differs" + numbers_text(its.op);
     if (its.op != others.op) return words("op", value_of(mismatch::op, its.op), value_of(mismatch::op, others.op));
     if (its.type != others.type)
         return words("type", value_of(mismatch::type, its.type), value_of(mismatch::type, others.type));

@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
+#include <bough/op/identity.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,8 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }
-// The first difference, in the order name, collective, op, type, count, root, plan. protocol_error: there
+// The first difference, in the order name, collective, op, type, count, root, plan; an op that differs in its
+// numbers alone comes behind the count. protocol_error: there
 // is none, so the message that differed was not the one that its sender had made.
 inline status call_mismatch(const call_signature& mine, const call_signature& theirs, rank_t peer,
                             std::uint32_t operation) noexcept {
@@ -36,6 +38,10 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
     };
     look(mismatch::name, mine.name, theirs.name);
     look(mismatch::collective, mine.kind, theirs.kind);
+    if (differ_in_values(mine.op, theirs.op)) { // or one call of it runs on states, and the other in series
+        look(mismatch::count, mine.count, theirs.count);
+        if (mine.type != theirs.type) look(mismatch::plan, mine.plan, theirs.plan);
+    }
     look(mismatch::op, mine.op, theirs.op);
     look(mismatch::type, mine.type, theirs.type);
     look(mismatch::count, mine.count, theirs.count);
