@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -102,15 +103,56 @@ private:
     void pack_block(std::byte* from, std::size_t n, std::byte* message) const {
         if (type.pack != nullptr) return type.pack(type.context, from, n, message);
         if (form.as_in_memory) __builtin_memset(message, 0, n * form.stride);
+        if (copies_numbers(n, [from, message](auto bytes, std::ptrdiff_t extent, std::size_t all) {
+                gather<bytes()>(from, extent, all, message);
+            }))
+            return;
         for_each_piece(n, [from, message](std::ptrdiff_t at, std::size_t offset, std::size_t bytes) {
             copy_piece(message + offset, moved(from, at), bytes);
         });
     }
     void unpack_block(const std::byte* message, std::size_t n, std::byte* to) const {
         if (type.unpack != nullptr) return type.unpack(type.context, message, n, to);
+        if (copies_numbers(n, [message, to](auto bytes, std::ptrdiff_t extent, std::size_t all) {
+                scatter<bytes()>(message, extent, all, to);
+            }))
+            return;
         for_each_piece(n, [message, to](std::ptrdiff_t at, std::size_t offset, std::size_t bytes) {
             copy_piece(moved(to, at), message + offset, bytes);
         });
+    }
+    // Elements of the size of a number that are one piece. gather() and scatter() are for these alone.
+    template <class F>
+    bool copies_numbers(std::size_t n, const F& f) const {
+        if (!type.pieces.empty() || form.stride != type.size) return false;
+        const std::ptrdiff_t extent = extent_of(type);
+        if (type.size == 8) return f(std::integral_constant<std::size_t, 8>{}, extent, n), true;
+        if (type.size == 4) return f(std::integral_constant<std::size_t, 4>{}, extent, n), true;
+        if (type.size == 2) return f(std::integral_constant<std::size_t, 2>{}, extent, n), true;
+        return false;
+    }
+    // Four at a time, which are written at once.
+    template <std::size_t Bytes>
+    static void gather(const std::byte* __restrict from, std::ptrdiff_t extent, std::size_t n,
+                       std::byte* __restrict message) noexcept {
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4) {
+            std::byte four[4 * Bytes];
+            __builtin_memcpy(four, from, Bytes);
+            __builtin_memcpy(four + Bytes, from + extent, Bytes);
+            __builtin_memcpy(four + 2 * Bytes, from + 2 * extent, Bytes);
+            __builtin_memcpy(four + 3 * Bytes, from + 3 * extent, Bytes);
+            __builtin_memcpy(message + i * Bytes, four, sizeof four);
+            from = i + 4 < n ? from + 4 * extent : from;
+        }
+        for (std::size_t k = i; k != n; ++k)
+            __builtin_memcpy(message + k * Bytes, from + static_cast<std::ptrdiff_t>(k - i) * extent, Bytes);
+    }
+    template <std::size_t Bytes>
+    static void scatter(const std::byte* __restrict message, std::ptrdiff_t extent, std::size_t n,
+                        std::byte* __restrict to) noexcept {
+        for (std::size_t i = 0; i != n; ++i)
+            __builtin_memcpy(to + static_cast<std::ptrdiff_t>(i) * extent, message + i * Bytes, Bytes);
     }
     // Calls f(where in memory, where in the message, bytes).
     template <class F>

@@ -10,8 +10,8 @@
 #include <bough/call/in_series.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
-#include <bough/op/lift.hpp>
 #include <bough/op/identity.hpp>
+#include <bough/op/lift.hpp>
 
 #include <array>
 #include <concepts>

@@ -14,8 +14,8 @@
 #include <bough/call/front_door.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
-#include <bough/op/lift.hpp>
 #include <bough/op/identity.hpp>
+#include <bough/op/lift.hpp>
 #include <bough/op/wire.hpp>
 
 #include <concepts>
