@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // How elements with gaps become messages, and back: those of the sizes of numbers have loops of their own.
+// What elements are refused: test/frontdoor/run_time_rules.cpp.
 #include "support/catch.hpp"
 #include <bough/call/elements.hpp>
 
