@@ -14,8 +14,9 @@
 //   W2  `mine` has at most most_wire_up_bytes bytes; `all` has size() times as many: the bytes of rank
 //       r begin at r * mine.size(). Another length is invalid_argument on this rank
 //   W3  it returns when every rank has called it, or with deadline after `timeout_ns`, or with
-//       peer_dead if it learns that a rank is gone; `peer` is the rank that is missing or gone, if it
-//       is known; after an error nothing more can be exchanged
+//       peer_dead if it learns that a rank is gone, or with another error that says why one will not
+//       come; `peer` is the rank that is missing or gone, if it is known; after an error nothing more
+//       can be exchanged
 //   W4  only the ranks of the job hear it: what is exchanged may be secret
 //   W5  one thread at a time; it may block, and is not needed once the transports are made
 #ifndef BOUGH_CONCEPTS_WIRE_UP_HPP
