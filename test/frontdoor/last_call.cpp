@@ -107,8 +107,8 @@ TEST_CASE("last call: a persistent operation makes calls after its communicator 
         std::array<persistent_operation, 2> bound;
         for (std::size_t i = 0; i != 2; ++i) bound[i] = bind_allreduce(*comm, std::span(&x[i], 1), plus{});
         if (comm->rank() == 0) comm.reset();
-        for (int turn = 0; turn != 6; ++turn) {
-            const std::size_t i = turn < 3 ? turn % 2 : 0u;
+        for (std::size_t turn = 0; turn != 6; ++turn) {
+            const std::size_t i = turn < 3 ? turn % 2 : 0;
             if (turn == 3 && world.rank() == 0) bound[1] = {}; // the other one may still be started
             x[i] = 1;
             bound[i].start();

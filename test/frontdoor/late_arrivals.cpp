@@ -425,7 +425,7 @@ TEST_CASE("late ranks: a communicator that gets a used number finds its places a
             for (std::uint32_t h = highest; h < made.context() && !highest.compare_exchange_weak(h, made.context());) {
             }
         };
-        for (int i = 0; i != 60; ++i) {
+        for (rank_t i = 0; i != 60; ++i) {
             comm_type twin = duplicate(comm);
             // The halves lie with other ranks from one turn to the next, and have another order.
             comm_type part = split(comm, (comm.rank() + i) % 2, i % 3 == 0 ? 4 - comm.rank() : comm.rank());

@@ -61,7 +61,7 @@ TEST_CASE("a call that is made again gives the same as at first, whatever is cal
         CHECK(wrong_results(p, [&](auto& comm, auto&& check) {
                   const rank_t me = comm.rank();
                   std::vector<double> x(5), y(5), all(p);
-                  for (int turn = 0; turn != 70; ++turn) { // every 64th start goes by the engine
+                  for (rank_t turn = 0; turn != 70; ++turn) { // every 64th start goes by the engine
                       const double sum = p * (p - 1) / 2.0 + p * turn;
                       for (std::size_t n : {1u, 5u, 3u}) { // one size class has more than one count
                           std::fill(x.begin(), x.end(), me + turn);
@@ -72,11 +72,11 @@ TEST_CASE("a call that is made again gives the same as at first, whatever is cal
                                            bough::max{});
                           check(y[0] == p - 1.0 + turn && x[0] == me + turn); // one plan, another op
                       }
-                      const rank_t root = static_cast<rank_t>(turn) % p;
+                      const rank_t root = turn % p;
                       double z = me + turn;
                       bough::reduce(comm, std::span(&z, 1), bough::plus{}, bough::root{root});
                       check(z == (me == root ? sum : me + turn));
-                      z = me == root ? turn : -1;
+                      z = me == root ? turn : -1.0;
                       bough::broadcast(comm, std::span(&z, 1), bough::root{root});
                       check(z == turn);
                       z = 1;

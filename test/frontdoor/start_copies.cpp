@@ -41,7 +41,8 @@ struct two {
     two() { copies::seen = &addresses; }
     void settle() {
         for (int idle = 0; idle != 50; ++idle)
-            if (root_comm.progress() | child_comm.progress() | world.advance()) idle = 0;
+            for (const bool moved : {root_comm.progress(), child_comm.progress(), world.advance()})
+                if (moved) idle = 0;
     }
 };
 constexpr std::size_t count = 1000; // 8,000 bytes: longer than what a slot holds

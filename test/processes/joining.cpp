@@ -174,12 +174,14 @@ TEST_CASE("joining: an exception of a function that makes a part of a composite 
         deed what;
         errc code;
     };
-    for (const auto [what, code] : {expected{deed::throws, errc::op_threw},
-                                    {deed::throws_ours, errc::invalid_argument},
-                                    {deed::throws_bad_alloc, errc::no_resources},
-                                    {deed::makes_nothing, errc::cancelled}})
+    for (const expected& row : {expected{deed::throws, errc::op_threw},
+                                {deed::throws_ours, errc::invalid_argument},
+                                {deed::throws_bad_alloc, errc::no_resources},
+                                {deed::makes_nothing, errc::cancelled}})
         for (const bool between : {false, true})
             for (const bool late : {false, true}) { // when the ranks have exchanged all that they need
+                const deed what = row.what;         // no bindings: clang 14 does not let lambdas capture those
+                const errc code = row.code;
                 const auto step = [=](auto& wire, auto& part, bool here, auto join) {
                     if (here && !late) do_deed(what);
                     auto made = join(part);

@@ -69,6 +69,8 @@ struct in_flight {
     std::optional<bough::operation> op{};
     std::optional<bough::persistent_operation> bound{}; // has been started after op
 };
+template <class X>
+in_flight(std::optional<bough::communicator<X>>) -> in_flight<X>; // which clang 14 does not deduce by itself
 
 // Deeds of the caller's, besides those below.
 using deeds = std::vector<std::pair<const char*, std::function<bool()>>>;

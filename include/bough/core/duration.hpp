@@ -29,7 +29,9 @@ constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
     constexpr std::uint64_t second = 1'000'000'000;
     const auto count = d.count();
     if (!(count > 0)) return 0;
-    if constexpr (std::floating_point<decltype(d.count())>) {
+    // In whole numbers unless the period is such that they would overflow: centuries, or fractions of them.
+    constexpr bool exact = den <= forever / second / num, divides = den >= second && num <= forever / second / 2;
+    if constexpr (std::floating_point<decltype(d.count())> || !(exact || divides)) {
         const long double ns = static_cast<long double>(count) * second * num / den;
         return ns < 18446744073709551615.0L ? static_cast<std::uint64_t>(ns) : forever;
     } else {
@@ -37,8 +39,11 @@ constexpr std::uint64_t nanoseconds_of(const D& d) noexcept {
         const auto n = static_cast<std::uint64_t>(count);
         if (n / den > forever / num / second) return forever;
         const std::uint64_t whole = n / den * num * second, rest = n % den;
-        const std::uint64_t part =
-            den <= forever / second / num ? rest * num * second / den : rest / (den / second) * num;
+        std::uint64_t part = 0;
+        if constexpr (exact)
+            part = rest * num * second / den;
+        else
+            part = rest / (den / second) * num;
         return whole > forever - part ? forever : whole + part;
     }
 }
