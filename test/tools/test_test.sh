@@ -26,8 +26,8 @@ fake id 'echo 0'
 fake stat 'echo 1000'
 fake dpkg-query 'echo installed'
 fake sudo 'echo "sudo $*"'
-SUDO_UID=1000 PATH=$scratch/bin:$PATH "$test" --room core --preset clang >"$scratch/out" 2>"$scratch/err" || fail "sudo: exit status $?"
-[ "$(tail -n 1 "$scratch/out")" = "sudo -u #1000 -- $(realpath "$test") --room core --preset clang" ] || fail "sudo: $(cat "$scratch/out")"
+SUDO_UID=1000 PATH=$scratch/bin:$PATH "$test" --room core --preset gcc >"$scratch/out" 2>"$scratch/err" || fail "sudo: exit status $?"
+[ "$(tail -n 1 "$scratch/out")" = "sudo -u #1000 -- $(realpath "$test") --room core --preset gcc" ] || fail "sudo: $(cat "$scratch/out")"
 
 # The last words of a run are the checks that did not hold.
 mkdir "$scratch/run"
