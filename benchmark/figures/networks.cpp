@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
-// cable.
+// cable; the neighbours of a stencil.
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/swing.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
@@ -15,6 +17,7 @@
 #include <bough/model/walk.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/simulate.hpp>
+#include <bough/verify/verify.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -112,6 +115,33 @@ void one_slow_cable(const std::string& directory) {
         }
 }
 
+// With `bytes` a block.
+void stencils(const std::string& directory) {
+    constexpr model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    figures::csv table(directory, "networks_neighbours",
+                       "points,bytes,messages,by_dimension,alltoall_us,by_dimension_us,faster,allgather_us,"
+                       "by_dimension_us,faster");
+    for (const auto& [grid, reach] :
+         {std::pair{grid_extents{8, 8}, 1}, {grid_extents{4, 4, 4}, 1}, {grid_extents{5, 5, 5}, 2}}) {
+        const grid_neighbours around{.extents = grid, .offsets = box_offsets(grid.dimensions, reach)};
+        rank_t ranks = 1;
+        for (std::uint32_t d = 0; d != grid.dimensions; ++d) ranks *= grid.extent[d];
+        const dimensions at{.size = ranks};
+        for (const std::uint64_t bytes : {8u, 1024u, 32768u}) {
+            const auto us = [&](const auto& plan) {
+                return model::walk(plan, costs, bytes * plan.blocks()).makespan_ns / 1000;
+            };
+            const auto straight = plan_neighbour_alltoall(direct_neighbours{}, around, at);
+            const auto by_hops = plan_neighbour_alltoall(by_dimension{}, around, at);
+            const double gather = us(plan_neighbour_allgather(direct_neighbours{}, around, at));
+            const double gather_by_hops = us(plan_neighbour_allgather(by_dimension{}, around, at));
+            table.row(around.offsets.size() + 1, bytes, verify(straight).traits.rounds, verify(by_hops).traits.rounds,
+                      us(straight), us(by_hops), us(straight) / us(by_hops), gather, gather_by_hops,
+                      gather / gather_by_hops);
+        }
+    }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
@@ -119,4 +149,5 @@ int main(int count, char** arguments) {
     swing_on_tori(directory);
     one_late_rank(directory);
     one_slow_cable(directory);
+    stencils(directory);
 }

@@ -29,7 +29,6 @@
 #include <bough/algorithm/exscan/one_two_three_doubling.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
-#include <bough/algorithm/grid_extents.hpp>
 #include <bough/algorithm/groups.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/interval_table.hpp>
@@ -39,6 +38,8 @@
 #include <bough/algorithm/multicast/among.hpp>
 #include <bough/algorithm/multicast/many.hpp>
 #include <bough/algorithm/multicast/tree.hpp>
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
 #include <bough/algorithm/pairwise.hpp>
 #include <bough/algorithm/pipelined_blocks.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
@@ -139,6 +140,9 @@
 #include <bough/model/walk.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
+#include <bough/neighbourhood.hpp>
 #include <bough/nic/assemble.hpp>
 #include <bough/nic/assembled.hpp>
 #include <bough/nic/capabilities.hpp>
@@ -188,12 +192,15 @@
 #include <bough/scatter.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/grid_extents.hpp>
+#include <bough/schedule/neighbourhood.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/schedule/print.hpp>
 #include <bough/schedule/print_goal.hpp>
 #include <bough/schedule/print_step.hpp>
 #include <bough/schedule/print_verdict.hpp>
 #include <bough/schedule/schedule.hpp>
+#include <bough/schedule/stencil.hpp>
 #include <bough/schedule/traffic.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/select/choose.hpp>

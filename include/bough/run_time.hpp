@@ -40,11 +40,14 @@
 #include <bough/call/explain_run_time.hpp>
 #include <bough/call/run_time_blocks.hpp>
 #include <bough/call/run_time_call.hpp>
+#include <bough/call/run_time_neighbours.hpp>
 #include <bough/core/config.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
 #include <bough/op/run_time_op.hpp>
 #include <bough/op/run_time_type.hpp>
 #include <bough/reduce.hpp>
@@ -425,6 +428,29 @@ private:
                     return run_chosen<goal::alltoall, false>(on, typed, choice);
             });
         });
+    }
+};
+
+template <class Forms>
+struct run_time_neighbour_forms : run_time_base<run_time_forms<Forms>, Forms> {
+    template <class On, RunTimeData In, NotElements Choice = automatic>
+    static status call(On& on, const In& in, const elements& out, const neighbourhood& around,
+                       const Choice& choice = {}) {
+        return run_time_neighbours<typename Forms::goal_type>(on, in, out, around, choice);
+    }
+};
+template <>
+struct run_time_forms<neighbour_allgather_forms> : run_time_neighbour_forms<neighbour_allgather_forms> {};
+template <>
+struct run_time_forms<neighbour_alltoall_forms> : run_time_neighbour_forms<neighbour_alltoall_forms> {};
+template <>
+struct run_time_forms<neighbour_alltoallv_forms>
+    : run_time_base<run_time_forms<neighbour_alltoallv_forms>, neighbour_alltoallv_forms> {
+    template <class On, RunTimeData In, NotElements Choice = automatic>
+    static status call(On& on, const In& in, std::span<const std::size_t> send_counts, const elements& out,
+                       std::span<const std::size_t> receive_counts, const neighbourhood& around,
+                       const Choice& choice = {}) {
+        return run_time_neighbours(on, in, send_counts, out, receive_counts, around, choice);
     }
 };
 

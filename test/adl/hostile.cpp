@@ -13,6 +13,9 @@
 #include <bough/group.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
+#include <bough/neighbourhood.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/remote/in_process.hpp>
@@ -211,6 +214,11 @@ void movers(Comm& comm) {
     bough::allgatherv(comm, one, a, counts, s);
     bough::alltoall(comm, a, b);
     bough::alltoallv(comm, a, counts, b, counts, s);
+    const bough::neighbourhood none = bough::graph_neighbours{.destinations = {{}}};
+    bough::neighbour_allgather(comm, one, a, none, s);
+    bough::neighbour_alltoall(comm, a, b, none, s);
+    bough::neighbour_alltoallv(comm, a, counts, b, counts, none, s);
+    (void)bough::gather_neighbourhood(comm, std::span<const rank_t>(), std::span<const rank_t>(), s);
     bough::barrier(comm);
     (void)bough::start_broadcast(comm, a, from).wait();
     (void)bough::start_gather(comm, one, a, from).wait();
@@ -221,6 +229,9 @@ void movers(Comm& comm) {
     (void)bough::start_allgatherv(comm, one, a, counts).wait();
     (void)bough::start_alltoall(comm, a, b).wait();
     (void)bough::start_alltoallv(comm, a, counts, b, counts).wait();
+    (void)bough::start_neighbour_allgather(comm, one, a, none).wait();
+    (void)bough::start_neighbour_alltoall(comm, a, b, none).wait();
+    (void)bough::start_neighbour_alltoallv(comm, a, counts, b, counts, none).wait();
     (void)bough::start_barrier(comm).wait();
     auto again = bough::bind_broadcast(comm, a, from);
     again.start();

@@ -89,6 +89,9 @@ struct asynchronous {
     BOUGH_TEST_DOOR(alltoallv)
     BOUGH_TEST_DOOR(multicast)
     BOUGH_TEST_DOOR(multicasts)
+    BOUGH_TEST_DOOR(neighbour_allgather)
+    BOUGH_TEST_DOOR(neighbour_alltoall)
+    BOUGH_TEST_DOOR(neighbour_alltoallv)
 #undef BOUGH_TEST_DOOR
 };
 struct asynchronous_some : asynchronous { // five kinds only: compiles faster

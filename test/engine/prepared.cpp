@@ -184,3 +184,38 @@ TEST_CASE("prepared: of a matrix of blocks, input is a row and output a column")
     prepared through(bind_steps(std::vector{send_step(1, {scratch(0), 1, 1})}, 9));
     CHECK_FALSE(through.direct());
 }
+
+TEST_CASE("prepared: among neighbours, input is a row, and blocks of the output lie where the call says") {
+    std::array<std::byte, 64> in{}, out{};
+    const std::vector<step> steps{send_step(1, {input, 4, 2}), send_step(1, {output, 9, 1}),
+                                  send_step(1, {output, 2, 1})};
+    prepared work(bind_steps(steps, 10));
+    call c{.input = in.data(), .output = out.data(), .count = 20, .element_bytes = 4};
+    c.input_block = 3;
+    c.row = 3;
+    const std::array<placed_block, 2> places{placed_block{2, 3}, placed_block{9, 1}}; // place 0 and place 2 have none
+    c.placed = places;
+    const auto equal = run(work, c);
+    CHECK((equal.at(0).data == in.data() + 8 && equal.at(0).bytes == 16));
+    CHECK((equal.at(1).data == out.data() + 8 && equal.at(1).bytes == 8));
+    CHECK((equal.at(2).data == out.data() + 24 && equal.at(2).bytes == 8));
+    // Other places are another layout.
+    const std::array<placed_block, 2> others{placed_block{2, 0}, placed_block{9, 1}};
+    c.placed = others;
+    CHECK(run(work, c).at(2).data == out.data());
+    const std::array<std::uint64_t, 4> row{0, 1, 1, 5};
+    const std::array<std::uint64_t, 5> column{0, 1, 4, 4, 6};
+    c.count = 0;
+    c.row_offsets = row;
+    c.column_offsets = column;
+    c.placed = places;
+    const auto cut = run(work, c);
+    CHECK((cut.at(0).data == in.data() + 4 && cut.at(0).bytes == 16));
+    CHECK((cut.at(1).data == out.data() + 4 && cut.at(1).bytes == 12));
+    CHECK((cut.at(2).data == out.data() + 16 && cut.at(2).bytes == 8));
+    // A rank that sends nothing has no row.
+    prepared only(bind_steps(std::vector{send_step(1, {output, 9, 1})}, 10));
+    call receives{.output = out.data(), .count = 20, .element_bytes = 4};
+    receives.placed = places;
+    CHECK(run(only, receives).at(0).data == out.data() + 8);
+}

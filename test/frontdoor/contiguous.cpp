@@ -11,6 +11,8 @@
 #include <bough/gather.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
@@ -169,5 +171,13 @@ TEST_CASE("contiguous: every front door") {
               "multicasts");
         multicasts(comm, std::span(all), wanted, s);
         check(!s && all[2] == (me == 2 ? 2 : 1), "multicasts: data in a span");
+
+        const grid_neighbours ring{.extents = {3}, .offsets = {{1}}};
+        neighbour_allgather(comm, mine, one, ring);
+        check(one[0] == (me + 2) % 3, "neighbour_allgather");
+        neighbour_alltoall(comm, mine, one, ring, s);
+        check(!s && one[0] == (me + 2) % 3, "neighbour_alltoall");
+        neighbour_alltoallv(comm, mine, std::vector<std::size_t>{1}, one, std::vector<std::size_t>{1}, ring);
+        check(one[0] == (me + 2) % 3, "neighbour_alltoallv");
     });
 }

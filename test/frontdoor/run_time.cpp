@@ -323,6 +323,60 @@ void matrices(faults& found, communicator<endpoint>& comm, std::size_t n, layout
               in_place, place, lengths);
 }
 
+// Neighbours on a line: place 0 and place 2 are of the rank below, place 1 of the one above; ranks at the ends lack one.
+void neighbours(faults& found, communicator<endpoint>& comm, std::size_t n, layout one, layout two, bool differ) {
+    const rank_t r = comm.rank();
+    const neighbourhood line = grid_neighbours{.extents = {comm.size()}, .offsets = {{1}, {-1}, {1}}, .ends = {true}};
+    const auto length = [&](block_t b) { return differ && b != neighbourhood::no_block ? (b * 3 + n) % 5 : n; };
+    std::vector<std::size_t> send(3), receive(3);
+    std::vector<std::ptrdiff_t> send_at(3), receive_at(3);
+    std::size_t sends = 0, receives = 0, send_slots = 0, receive_slots = 0;
+    for (block_t k = 3; k-- != 0;) { // the other way round in memory, with gaps, if they differ
+        send_at[k] = static_cast<std::ptrdiff_t>(differ ? send_slots : k * n);
+        receive_at[k] = static_cast<std::ptrdiff_t>(differ ? receive_slots : k * n);
+        sends += send[k] = length(line.first_block(r) + k);
+        receives += receive[k] = length(line.arriving(r, k));
+        send_slots += send[k] + (differ ? 1 : 0);
+        receive_slots += receive[k] + (differ ? 1 : 0);
+    }
+    const affine_map untouched{1, 2};
+    image in(one, send_slots), out(two, receive_slots), own(one, n);
+    const auto slot = [](std::ptrdiff_t first, std::size_t i) { return static_cast<std::size_t>(first) + i; };
+    const auto fill = [&](std::uint64_t round) {
+        for (block_t k = 0; k != 3; ++k) {
+            for (std::size_t i = 0; i != send[k]; ++i) in.set(slot(send_at[k], i), value_of(r, k * 1000 + i, round));
+            for (std::size_t i = 0; i != receive[k]; ++i) out.set(slot(receive_at[k], i), untouched);
+        }
+        for (std::size_t i = 0; i != n; ++i) own.set(i, value_of(r, i, round));
+    };
+    const auto come = [&](std::uint64_t round, std::size_t by_place) {
+        bool is = in.is_clean() && out.is_clean() && own.is_clean();
+        for (block_t k = 0; k != 3; ++k)
+            for (std::size_t i = 0; i != receive[k]; ++i) {
+                const rank_t from = line.source(r, k);
+                const affine_map got = out.get(slot(receive_at[k], i));
+                is &= got == (from == no_rank ? untouched : value_of(from, k * by_place + i, round));
+            }
+        return is;
+    };
+    const auto all_to_all = [&](std::uint64_t round) { return come(round, 1000); };
+    const_elements from = in.input(sends);
+    elements into = out.all(receives);
+    if (!differ) {
+        every_way(found, named("neighbour_alltoall", one, two, 0), comm, neighbour_alltoall, start_neighbour_alltoall,
+                  bind_neighbour_alltoall, fill, all_to_all, from, into, line);
+        const auto gathered = [&](std::uint64_t round) { return come(round, 0); };
+        every_way(found, named("neighbour_allgather", one, two, 0), comm, neighbour_allgather,
+                  start_neighbour_allgather, bind_neighbour_allgather, fill, gathered, own.input(n), into, line);
+        return;
+    }
+    from.displacements = send_at;
+    into.displacements = receive_at;
+    every_way(found, named("neighbour_alltoallv", one, two, 0), comm, neighbour_alltoallv, start_neighbour_alltoallv,
+              bind_neighbour_alltoallv, fill, all_to_all, from, std::span<const std::size_t>(send), into,
+              std::span<const std::size_t>(receive), line);
+}
+
 template <class F>
 void on_ranks(rank_t p, F&& f) {
     std::vector<faults> found(p);
@@ -358,6 +412,8 @@ TEST_CASE("run time: blocks in every layout") {
                         blocks(found, comm, 5, one, two, differ);
                         matrices(found, comm, 0, one, two, differ);
                         matrices(found, comm, 3, one, two, differ);
+                        neighbours(found, comm, 0, one, two, differ);
+                        neighbours(found, comm, 3, one, two, differ);
                     }
         });
 }

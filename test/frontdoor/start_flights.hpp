@@ -14,6 +14,8 @@
 #include <bough/gather.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
@@ -66,6 +68,9 @@ struct compose_affine {
     BOUGH_TEST_DOOR(prefix, alltoallv)                                                                                 \
     BOUGH_TEST_DOOR(prefix, multicast)                                                                                 \
     BOUGH_TEST_DOOR(prefix, multicasts)                                                                                \
+    BOUGH_TEST_DOOR(prefix, neighbour_allgather)                                                                       \
+    BOUGH_TEST_DOOR(prefix, neighbour_alltoall)                                                                        \
+    BOUGH_TEST_DOOR(prefix, neighbour_alltoallv)                                                                       \
     static_assert(true)
 
 struct starting {
@@ -84,7 +89,7 @@ struct binding {
 #undef BOUGH_TEST_DOORS
 #undef BOUGH_TEST_DOOR
 
-inline constexpr int flight_kinds = 26;
+inline constexpr int flight_kinds = 29;
 inline constexpr int some_kinds[] = {1, 2, 5, 6, 16};
 
 // All ranks make a flight of the same kind and seed in the same order.
@@ -102,6 +107,7 @@ public:
         for (bough::rank_t r = 0; r != size; ++r)
             if (bough_test::mixed(seed + 77 + r) % 2 == 0) members_.push_back(r);
         wanted_ = {{.root = root_.rank, .members = members_}, {.root = size - 1, .members = {0}}};
+        around_ = bough::grid_neighbours{.extents = {size}, .offsets = {{1}, {-2}}};
         in_.assign(length_in(), 0);
         out_.assign(length_out(), 0);
         x_.assign(each_ * (kind_ == 17 || kind_ == 18 ? p_ : 1), {});
@@ -159,6 +165,9 @@ public:
             case 22: op_ = How::multicasts(comm, in_, wanted_); break;
             case 23: op_ = How::allgather(comm, in_); break;
             case 24: op_ = How::scatter(comm, in_, root_); break;
+            case 26: op_ = How::neighbour_allgather(comm, in, out_, around_); break;
+            case 27: op_ = How::neighbour_alltoall(comm, in, out_, around_); break;
+            case 28: op_ = How::neighbour_alltoallv(comm, in, places(), out_, places(), around_); break;
             default: op_ = How::gather(comm, in_, root_); break;
             }
         }
@@ -254,6 +263,20 @@ public:
                 same &= in_[i] == element(r, r == me_ ? i : i % each_);
             }
             break;
+        case 26:
+            for (std::size_t i = 0; i != out_.size(); ++i)
+                same &= out_[i] == element(around_.source(me_, static_cast<bough::block_t>(i / each_)), i % each_);
+            break;
+        case 27:
+            for (std::size_t i = 0; i != out_.size(); ++i)
+                same &= out_[i] == element(around_.source(me_, static_cast<bough::block_t>(i / each_)), i);
+            break;
+        case 28: {
+            const std::size_t first = counts_[0];
+            for (std::size_t i = 0; i != out_.size(); ++i)
+                same &= out_[i] == element(around_.source(me_, i < first ? 0 : 1), i);
+            break;
+        }
         default: break;
         }
         return same;
@@ -275,6 +298,7 @@ private:
         for (bough::rank_t r = 0; r != p_; ++r) c.push_back(matrix_[r * p_ + me_]);
         return c;
     }
+    std::vector<std::size_t> places() const { return {counts_[0], counts_[p_ - 1]}; }
     std::size_t length_in() const {
         const bool root = me_ == root_.rank;
         switch (kind_) {
@@ -284,6 +308,8 @@ private:
         case 12: return root ? total() : 0;
         case 15:
         case 23: return each_ * p_;
+        case 27: return each_ * 2;
+        case 28: return counts_[0] + counts_[p_ - 1];
         case 16: {
             std::size_t sum = 0;
             for (bough::rank_t r = 0; r != p_; ++r) sum += matrix_[me_ * p_ + r];
@@ -303,6 +329,9 @@ private:
         case 12: return counts_[me_];
         case 13:
         case 15: return each_ * p_;
+        case 26:
+        case 27: return each_ * 2;
+        case 28: return counts_[0] + counts_[p_ - 1];
         case 14: return total();
         case 16: {
             std::size_t sum = 0;
@@ -321,6 +350,7 @@ private:
     std::vector<std::size_t> counts_, matrix_;
     std::vector<bough::rank_t> members_;
     std::vector<bough::multicast_request> wanted_;
+    bough::neighbourhood around_;
     std::vector<word> in_, out_;
     std::vector<affine> x_, y_;
     typename How::handle op_;

@@ -4,7 +4,7 @@
 #define BOUGH_TOOLS_ALGORITHMS_HPP
 
 #include "catalogue.hpp"
-#include <bough/algorithm/grid_extents.hpp>
+#include <bough/schedule/grid_extents.hpp>
 
 namespace cli {
 

@@ -3,8 +3,8 @@
 #ifndef BOUGH_TOOLS_PARSE_HPP
 #define BOUGH_TOOLS_PARSE_HPP
 
-#include <bough/algorithm/grid_extents.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/schedule/grid_extents.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -41,9 +41,9 @@
 #include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/algorithm/detail/swing_rounds.hpp>
-#include <bough/algorithm/grid_extents.hpp>
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
+#include <bough/schedule/grid_extents.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough::inline BOUGH_ABI {

@@ -30,6 +30,8 @@
 #include <bough/gather.hpp>
 #include <bough/multicast.hpp>
 #include <bough/multicasts.hpp>
+#include <bough/neighbour_allgather.hpp>
+#include <bough/neighbour_alltoall.hpp>
 #include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
@@ -60,6 +62,9 @@ inline constexpr detail::asynchronous<detail::gather_forms> async_gather{};
 inline constexpr detail::asynchronous<detail::gatherv_forms> async_gatherv{};
 inline constexpr detail::asynchronous<detail::multicast_forms> async_multicast{};
 inline constexpr detail::asynchronous<detail::multicasts_forms> async_multicasts{};
+inline constexpr detail::asynchronous<detail::neighbour_allgather_forms> async_neighbour_allgather{};
+inline constexpr detail::asynchronous<detail::neighbour_alltoall_forms> async_neighbour_alltoall{};
+inline constexpr detail::asynchronous<detail::neighbour_alltoallv_forms> async_neighbour_alltoallv{};
 inline constexpr detail::asynchronous<detail::reduce_forms> async_reduce{};
 inline constexpr detail::asynchronous<detail::reduce_scatter_forms> async_reduce_scatter{};
 inline constexpr detail::asynchronous<detail::reduce_scatterv_forms> async_reduce_scatterv{};

@@ -54,10 +54,11 @@ struct parameters {
     bool data = true;
     bool op = false;
     bool root = false;
-    bool lists = false;  // a list of counts or members follows the data
-    bool trees = false;  // the choice may be a tree
-    bool values = false; // one value may stand for a vector, and the result is returned
-    bool blocks = false; // an op may be a BlockwiseOp (bough/op/lift.hpp)
+    bool lists = false;      // a list of counts or members follows the data
+    bool trees = false;      // the choice may be a tree
+    bool values = false;     // one value may stand for a vector, and the result is returned
+    bool blocks = false;     // an op may be a BlockwiseOp (bough/op/lift.hpp)
+    bool neighbours = false; // a neighbourhood follows the data and lists
 };
 template <class Goal, parameters P>
 struct takes {
@@ -218,6 +219,9 @@ consteval bool explain_rest() {
         static_assert(no_form<Forms>, "bough: a root is written root{0}, not as a plain number");
     else if constexpr (Forms::wanted.root && !rooted)
         static_assert(no_form<Forms>, "bough: this collective has a root: write root{0} behind the data");
+    else if constexpr (Forms::wanted.neighbours && others == spans)
+        static_assert(no_form<Forms>, "bough: this collective is one among neighbours: give a bough::neighbourhood "
+                                      "behind the data");
     else if constexpr (Forms::wanted.lists)
         static_assert(no_form<Forms>, "bough: this collective takes a list behind the data (counts of std::size_t, "
                                       "members of bough::rank_t): the first lines of its header show all forms");
@@ -273,7 +277,7 @@ consteval bool explain_last() {
     constexpr std::size_t others =
         (std::size_t{0} + ... + (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A>));
     constexpr std::size_t ops = Forms::wanted.op && !(is_batch_v<A> || ...) ? 1 : 0;
-    if constexpr (others > ops)
+    if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
         return explain_choice<typename Forms::goal_type,
                               std::remove_cvref_t<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>>,
                               Forms::wanted.trees>();

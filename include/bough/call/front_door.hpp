@@ -115,6 +115,8 @@ struct typed_call {
     // For alltoall (bough/engine/call.hpp).
     block_t row = 0;
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
+    // For a neighbourhood collective, besides: what the operation keeps of its places.
+    std::span<const placed_block> placed{};
     // If the type is known at run time only, T is std::byte, and an element has so many of them.
     std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
     combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
@@ -176,6 +178,7 @@ call call_of(const typed_call<T>& typed) noexcept {
     c.row = typed.row;
     c.row_offsets = typed.row_offsets;
     c.column_offsets = typed.column_offsets;
+    c.placed = typed.placed;
     return c;
 }
 
@@ -199,9 +202,19 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
         if (const status bad = comm.before(encode)) return comm.refuse(bad);
         c.input = from;
         c.output = from + out_first * size;
-        return comm.then(comm.run(plan, c, typed.signature), [out = typed.out, out_count, result] {
-            for (std::size_t i = 0; out != nullptr && i != out_count; ++i)
+        const auto decode = [out = typed.out, result](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; out != nullptr && i != last; ++i)
                 out[i] = wire<T>::decode(std::span<const std::byte, size>(result + i * size, size));
+        };
+        const status ended = comm.run(plan, c, typed.signature);
+        if (typed.placed.empty()) return comm.then(ended, [decode, out_count] { decode(0, out_count); });
+        // Only what has arrived.
+        const auto each = static_cast<std::size_t>(typed.count / plan.blocks());
+        return comm.then(ended, [decode, each, placed = typed.placed, lengths = typed.column_offsets] {
+            for (const placed_block& b : placed)
+                lengths.empty() ? decode(b.place * each, (b.place + 1) * each)
+                                : decode(static_cast<std::size_t>(lengths[b.place]),
+                                         static_cast<std::size_t>(lengths[b.place + 1]));
         });
     }
 }

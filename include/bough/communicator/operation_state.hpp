@@ -77,9 +77,10 @@ public:
         signature_.name = number_of_name(name_);
     }
     // Copies an argument of the call.
-    std::span<const std::uint64_t> keep(std::span<const std::uint64_t> list) {
+    template <class E>
+    std::span<const E> keep(std::span<const E> list) {
         if (list.empty()) return {};
-        auto* copy = static_cast<std::uint64_t*>(kept_.allocate(list.size_bytes(), alignof(std::uint64_t)));
+        auto* copy = static_cast<E*>(kept_.allocate(list.size_bytes(), alignof(E)));
         for (std::size_t i = 0; i != list.size(); ++i) copy[i] = list[i];
         return {copy, list.size()};
     }
@@ -276,11 +277,12 @@ private:
 #endif
     }
 
-    // The lengths of blocks may lie in the front door.
+    // The lengths and places of blocks may lie in the front door.
     void keep_lengths() {
         call_.offsets = keep(call_.offsets);
         call_.row_offsets = keep(call_.row_offsets);
         call_.column_offsets = keep(call_.column_offsets);
+        call_.placed = keep(call_.placed);
     }
     session<T>& session_() const noexcept { return *core_->shared_session(); }
     bool has_run() { return !waits() && session_().is_done(op_); }

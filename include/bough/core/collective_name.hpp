@@ -9,13 +9,26 @@
 
 namespace bough::inline BOUGH_ABI {
 
-inline constexpr std::uint8_t collective_kinds = 14; // kinds are less than this; 0 is none
+inline constexpr std::uint8_t collective_kinds = 16; // kinds are less than this; 0 is none
 
 // The name of a kind: "allreduce" for goal::allreduce::kind. Empty if there is no such kind.
 constexpr const char* collective_name(std::uint8_t kind) noexcept {
-    constexpr const char* names[collective_kinds] = {
-        "",          "reduce", "allreduce", "broadcast",      "barrier",   "gather",   "scatter",
-        "multicast", "scan",   "exscan",    "reduce_scatter", "allgather", "alltoall", "multicasts"};
+    constexpr const char* names[collective_kinds] = {"",
+                                                     "reduce",
+                                                     "allreduce",
+                                                     "broadcast",
+                                                     "barrier",
+                                                     "gather",
+                                                     "scatter",
+                                                     "multicast",
+                                                     "scan",
+                                                     "exscan",
+                                                     "reduce_scatter",
+                                                     "allgather",
+                                                     "alltoall",
+                                                     "multicasts",
+                                                     "neighbour_allgather",
+                                                     "neighbour_alltoall"};
     return kind < collective_kinds ? names[kind] : "";
 }
 

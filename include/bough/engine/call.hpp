@@ -14,6 +14,12 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// A block of the output, and its place there: so many blocks lie before it.
+struct placed_block {
+    block_t block = 0, place = 0;
+    friend constexpr bool operator==(const placed_block&, const placed_block&) = default;
+};
+
 struct call {
     const std::byte* input = nullptr;
     std::byte* output = nullptr;
@@ -39,6 +45,10 @@ struct call {
     // begin in the input, and those of the column in the output, each with the end: row + 1 numbers
     // each. A rank knows no other lengths, so the plan must be direct().
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
+    // For a neighbourhood collective: the input is the row that begins with input_block, and these are the blocks of
+    // the output, each once, in the order of their numbers. Offsets as above, column_offsets by place. Other places
+    // of the output are not touched. Read until the operation has started.
+    std::span<const placed_block> placed{};
 };
 
 // How a call combines.

@@ -162,7 +162,7 @@ private:
         ++layouts_; // now, as memory may run out below
         laid_out_.forget();
         BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
-        BOUGH_EXPECTS(c.row == 0 || c.count % count == 0, "count: the blocks of a matrix have one length");
+        BOUGH_EXPECTS(!is_matrix(c) || c.count % count == 0, "count: the blocks of a matrix have one length");
         scratch_.lay_out(bound_, blocks);
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
         for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)
@@ -177,7 +177,7 @@ private:
     // Where a place lies that is not a message in parts.
     place_bytes where(std::size_t i, const call& c, const detail::block_offsets& blocks) const {
         const bound_place& p = bound_.places[i];
-        if (p.buffer < 2 && c.row != 0) return in_matrix(p, c, blocks);
+        if (p.buffer < 2 && is_matrix(c)) return in_matrix(p, c, blocks);
         std::uint64_t offset = 0;
         switch (p.buffer) {
         case 0: offset = blocks.length(c.input_block, p.first); break;
@@ -187,13 +187,25 @@ private:
         return {.offset = offset, .bytes = blocks.length(p), .buffer = p.buffer};
     }
 
-    // Where a place in the input or the output of an alltoall lies.
+    static bool is_matrix(const call& c) noexcept { return c.row != 0 || !c.placed.empty(); }
+    // How many blocks of the output lie before this one.
+    static std::uint64_t place_of(block_t block, const call& c) {
+        if (c.placed.empty()) return (block - c.output_block) / c.row;
+        const auto found =
+            std::lower_bound(c.placed.begin(), c.placed.end(), block,
+                             [](const placed_block& placed, block_t wanted) { return placed.block < wanted; });
+        BOUGH_EXPECTS(found != c.placed.end() && found->block == block,
+                      "plan: a step names a block that has no place in this rank's output");
+        return found->place;
+    }
+    // Where a place in the input or the output of an alltoall, or of a neighbourhood collective, lies.
     static place_bytes in_matrix(const bound_place& p, const call& c, const detail::block_offsets& blocks) {
         if (p.count == 0) return {.offset = 0, .bytes = 0, .buffer = p.buffer};
         const bool column = p.buffer == 1;
-        const std::uint64_t first = (p.first - (column ? c.output_block : c.input_block)) / (column ? c.row : 1);
-        BOUGH_EXPECTS(first + p.count <= c.row && (!column || p.count == 1),
+        const std::uint64_t first = column ? place_of(p.first, c) : p.first - c.input_block;
+        BOUGH_EXPECTS((column && !c.placed.empty()) || first + p.count <= c.row,
                       "plan: a step names blocks that are not in this rank's row or column");
+        BOUGH_EXPECTS(!column || p.count == 1, "plan: a step names several blocks of an output that is no vector");
         const std::span<const std::uint64_t> offsets = column ? c.column_offsets : c.row_offsets;
         // Without offsets, all blocks of a matrix have this length.
         const std::uint64_t one = blocks.begin(1);

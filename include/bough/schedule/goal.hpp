@@ -6,7 +6,7 @@
 //   kind                        its number in call signatures, never reused: 1 reduce, 2 allreduce,
 //                               3 broadcast, 4 barrier, 5 gather, 6 scatter, 7 multicast, 8 scan,
 //                               9 exscan, 10 reduce_scatter, 11 allgather, 12 alltoall, 13
-//                               multicasts
+//                               multicasts, 14 neighbour_allgather, 15 neighbour_alltoall
 //   combines                    does it need an op?
 //   in_place                    may input and output be the same memory?
 //   holds(at, rank, block)      does the input of `rank` contain `block` at the start?
@@ -18,6 +18,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
+#include <bough/schedule/neighbourhood.hpp>
 #include <bough/tree/multicast_request.hpp>
 
 #include <algorithm>
@@ -200,6 +201,41 @@ struct alltoall {
         return block % at.size == rank ? contributions{block / at.size, block / at.size + 1} : contributions{};
     }
     friend constexpr bool operator==(const alltoall&, const alltoall&) = default;
+};
+
+// Block b is the contribution of rank b; a rank gets those of the ranks from which it receives.
+struct neighbour_allgather {
+    static constexpr std::uint8_t kind = 14;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = false;
+    neighbourhood neighbours{};
+
+    static constexpr bool holds(const dimensions&, rank_t rank, block_t block) noexcept { return block == rank; }
+    constexpr contributions result(const dimensions&, rank_t rank, block_t block) const noexcept {
+        for (block_t k = 0; k != neighbours.receives(rank); ++k)
+            if (neighbours.source(rank, k) == block) return {block, block + 1};
+        return {};
+    }
+    friend constexpr bool operator==(const neighbour_allgather&, const neighbour_allgather&) = default;
+};
+
+// Each rank has a block for each place that it sends from. It arrives at the rank and in the place that the
+// neighbourhood says. Those of a place without a neighbour go nowhere.
+struct neighbour_alltoall {
+    static constexpr std::uint8_t kind = 15;
+    static constexpr bool combines = false;
+    static constexpr bool in_place = false;
+    neighbourhood neighbours{};
+
+    constexpr bool holds(const dimensions&, rank_t rank, block_t block) const noexcept {
+        return neighbours.owner(block) == rank;
+    }
+    constexpr contributions result(const dimensions&, rank_t rank, block_t block) const noexcept {
+        const rank_t from = neighbours.owner(block);
+        if (neighbours.destination(from, block - neighbours.first_block(from)) != rank) return {};
+        return {from, from + 1};
+    }
+    friend constexpr bool operator==(const neighbour_alltoall&, const neighbour_alltoall&) = default;
 };
 
 } // namespace goal

@@ -11,6 +11,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/schedule/neighbourhood.hpp>
 #include <bough/schedule/schedule.hpp>
 
 #include <type_traits>
@@ -148,6 +149,15 @@ constexpr auto plan_allgather(const C& choice, dimensions at) {
 template <ServesGoal<goal::alltoall> C>
 constexpr auto plan_alltoall(const C& choice, dimensions at) {
     return make_plan<goal::alltoall>(choice, at);
+}
+// Among neighbours. The choice is a family, such as direct_neighbours{} or by_dimension{}.
+template <FamilyFor<goal::neighbour_allgather> C>
+constexpr auto plan_neighbour_allgather(const C& choice, const neighbourhood& around, dimensions at) {
+    return make_plan<goal::neighbour_allgather>(choice.algorithm_for(goal::neighbour_allgather{around}), at);
+}
+template <FamilyFor<goal::neighbour_alltoall> C>
+constexpr auto plan_neighbour_alltoall(const C& choice, const neighbourhood& around, dimensions at) {
+    return make_plan<goal::neighbour_alltoall>(choice.algorithm_for(goal::neighbour_alltoall{around}), at);
 }
 
 } // namespace bough

@@ -14,10 +14,10 @@
 #ifndef BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 
-#include <bough/algorithm/grid_extents.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
+#include <bough/schedule/grid_extents.hpp>
 
 #include <algorithm>
 #include <cstdint>

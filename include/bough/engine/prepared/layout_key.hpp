@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -40,26 +39,28 @@ public:
 
     // How much memory this object has besides itself.
     std::size_t list_bytes() const noexcept {
-        return (offsets_.capacity() + row_offsets_.capacity() + column_offsets_.capacity()) * sizeof(std::uint64_t);
+        return (offsets_.capacity() + row_offsets_.capacity() + column_offsets_.capacity()) * sizeof(std::uint64_t) +
+               placed_.capacity() * sizeof(placed_block);
     }
 
 private:
-    // Does the call say where blocks begin? Most do not.
+    // Does the call say where blocks begin, or which of them lie in its output? Most do not.
     static bool has_offsets(const call& c) noexcept {
-        return (c.offsets.size() | c.row_offsets.size() | c.column_offsets.size()) != 0;
+        return (c.offsets.size() | c.row_offsets.size() | c.column_offsets.size() | c.placed.size()) != 0;
     }
     BOUGH_COLD void assign_offsets(const call& c) {
         offsets_.assign(c.offsets.begin(), c.offsets.end());
         row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
         column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
+        placed_.assign(c.placed.begin(), c.placed.end());
         has_offsets_ = has_offsets(c);
     }
     BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
-        const auto same = [](const detail::plain_list<std::uint64_t>& a, std::span<const std::uint64_t> b) {
+        const auto same = [](const auto& a, const auto& b) {
             return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
         };
         return same(offsets_, c.offsets) && same(row_offsets_, c.row_offsets) &&
-               same(column_offsets_, c.column_offsets);
+               same(column_offsets_, c.column_offsets) && same(placed_, c.placed);
     }
 
     static constexpr std::uint64_t none = ~std::uint64_t{0}; // the count of no call
@@ -69,6 +70,7 @@ private:
     block_t row_ = 0;
     bool has_offsets_ = false;
     detail::plain_list<std::uint64_t> offsets_, row_offsets_, column_offsets_;
+    detail::plain_list<placed_block> placed_;
 };
 using layout_key = basic_layout_key<0>;
 

@@ -4,8 +4,8 @@
 //
 //   constexpr grid_extents grid{4, 3};
 //   grid.coordinate(7, 0) == 3, grid.coordinate(7, 1) == 1
-#ifndef BOUGH_ALGORITHM_GRID_EXTENTS_HPP
-#define BOUGH_ALGORITHM_GRID_EXTENTS_HPP
+#ifndef BOUGH_SCHEDULE_GRID_EXTENTS_HPP
+#define BOUGH_SCHEDULE_GRID_EXTENTS_HPP
 
 #include <bough/core/contract.hpp>
 #include <bough/core/label.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
-#include <bough/algorithm/grid_extents.hpp>
+#include <bough/schedule/grid_extents.hpp>
 
 using bough::grid_extents;
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSL-1.0
+// The standard candidates for the collectives of a neighbourhood: straight, and on grids by dimension.
+//
+//   choose_for_neighbours<goal::neighbour_alltoall>(around, {.size = 64}, {.bytes = 64 * 26 * 8}, costs)
+#ifndef BOUGH_SELECT_STANDARD_NEIGHBOURS_HPP
+#define BOUGH_SELECT_STANDARD_NEIGHBOURS_HPP
+
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
+#include <bough/schedule/neighbourhood.hpp>
+#include <bough/select/any_cost_model.hpp>
+#include <bough/select/candidates.hpp>
+#include <bough/select/choose.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace bough::inline BOUGH_ABI {
+
+template <class Goal>
+candidate_list neighbour_candidates(const neighbourhood& around) {
+    candidate_list made{Goal::kind, {}};
+    made.add(direct_neighbours{}.algorithm_for(Goal{around}));
+    if (around.is_grid()) made.add(by_dimension{}.algorithm_for(Goal{around}));
+    return made;
+}
+
+namespace detail {
+
+// A grid on which a rank in the middle does the same, with no more ranks than that takes.
+template <int = 0>
+grid_neighbours smallest_like(grid_neighbours grid) {
+    for (std::uint32_t d = 0; d != grid.extents.dimensions; ++d) {
+        std::int64_t reach = 0;
+        for (const grid_offset& o : grid.offsets)
+            reach = std::max<std::int64_t>({reach, o.by[d], -std::int64_t{o.by[d]}});
+        const auto least = static_cast<std::uint64_t>(2 * reach + 1);
+        if (grid.extents.extent[d] > least) grid.extents.extent[d] = static_cast<rank_t>(least);
+    }
+    return grid;
+}
+
+} // namespace detail
+
+// What these costs choose. `what.bytes`: of all blocks of all ranks. Pre: around.check(at.size) is ok. *Time*: if all
+// pairs of ranks are alike, that of a grid that is just as large as the offsets need.
+template <class Goal>
+decision choose_for_neighbours(const neighbourhood& around, const dimensions& at, const problem& what,
+                               const any_cost_model& costs) {
+    const bool has_own_cores = what.cores == no_rank || what.cores >= at.size;
+    if (!around.is_grid() || !costs.homogeneous() || !has_own_cores)
+        return choose(neighbour_candidates<Goal>(around), at, what, costs);
+    grid_neighbours grid = detail::smallest_like(around.grid());
+    problem less = what;
+    rank_t ranks = 1;
+    for (std::uint32_t d = 0; d != grid.extents.dimensions; ++d) ranks *= grid.extents.extent[d];
+    less.bytes = what.bytes / at.size * ranks;
+    less.cores = no_rank;
+    return choose(neighbour_candidates<Goal>(std::move(grid)), {.size = ranks}, less, costs);
+}
+
+} // namespace bough
+
+#endif
