@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
-// cable; the neighbours of a stencil.
+// cable; the neighbours of a stencil; alltoallv in slots.
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
+#include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -142,6 +144,28 @@ void stencils(const std::string& directory) {
     }
 }
 
+// Blocks of up to `bytes` bytes, each with its length in front when it goes by way of others.
+void short_blocks_of_many(const std::string& directory) {
+    constexpr model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    figures::csv table(directory, "networks_alltoallv",
+                       "ranks,bytes,pairwise_us,radix_2_us,best_radix,us,times_faster");
+    for (const rank_t ranks : {64u, 1024u})
+        for (const std::uint64_t bytes : {8u, 16u, 64u, 256u, 1024u}) {
+            const auto us = [&](const auto& plan, std::uint64_t each) {
+                return simulate(plan, costs, {.bytes = each * plan.blocks()}).makespan_ns / 1000;
+            };
+            const double straight = us(plan_alltoall(pairwise_alltoall{}, {.size = ranks}), bytes);
+            double best = 0, binary = 0;
+            rank_t best_radix = 0;
+            for (const rank_t radix : {2u, 4u, 8u, 16u, 32u}) {
+                const double now = us(plan_alltoall(bruck_alltoall{radix - 1}, {.size = ranks}), bytes + 8);
+                if (radix == 2) binary = now;
+                if (best_radix == 0 || now < best) best = now, best_radix = radix;
+            }
+            table.row(ranks, bytes, straight, binary, best_radix, best, straight / best);
+        }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
@@ -150,4 +174,5 @@ int main(int count, char** arguments) {
     one_late_rank(directory);
     one_slow_cable(directory);
     stencils(directory);
+    short_blocks_of_many(directory);
 }

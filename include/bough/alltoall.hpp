@@ -6,6 +6,8 @@
 //                                                blocks that differ in length, one behind the other:
 //                                                send_counts[j] elements go to rank j, receive_counts[i] come
 //                                                from rank i
+//   alltoallv(comm, in, send_counts, out, receive_counts, at_most{16} [, choice])
+//                                                no block of any rank has more than 16 elements
 //   (..., ec)                                    never throws; ec: a std::error_code or a bough::status
 //   start_alltoall(...), start_alltoallv(...)    return a bough::operation at once; no ec
 //   bind_alltoall(...), bind_alltoallv(...)      a persistent_operation, to be started many times; no ec
@@ -14,9 +16,10 @@
 //             There is no in-place form: `out` must not overlap `in`
 // Choice      a plan, an algorithm (pairwise_alltoall{}), a family that serves alltoall, or automatic{}.
 //             alltoallv takes plans that send every block straight to its rank: others (bruck_alltoall)
-//             pass on blocks whose lengths only their two ends know, and are refused
+//             pass on blocks whose lengths only their two ends know, and are refused. With at_most they serve,
+//             too: each block travels in a slot for the longest one, which is copied at both ends
 // Agreement   every rank gives the same type and choice. alltoall: every block has the same length on all
-//             ranks. alltoallv: what rank i sends to rank j is as long as what j receives from i; if it is
+//             ranks. alltoallv: at_most is equal on all ranks; what rank i sends to rank j is as long as what j receives from i; if it is
 //             not, that is an error (call_mismatch) at j, at the others from this call or their next one,
 //             and nothing is cut off. An alltoall and an alltoallv do not match
 // Time        that of the plan. automatic{}: few messages for short blocks, every block straight to its
@@ -31,6 +34,7 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
+#include <bough/call/in_slots.hpp>
 #include <bough/call/names.hpp>
 #include <bough/core/config.hpp>
 
@@ -92,9 +96,10 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
     });
 }
 
+// `most`: null if no longest block is given.
 template <class T, RunsCalls Comm, class Choice>
 status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts, std::span<T> out,
-                     std::span<const std::size_t> receive_counts, const Choice& choice) {
+                     std::span<const std::size_t> receive_counts, const at_most* most, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
         const rank_t ranks = comm.size();
@@ -115,10 +120,14 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
         if (const status bad = detail::alltoall_data(typed, in, out, comm.rank(), 0)) return comm.refuse(bad);
         typed.row_offsets = row.offsets();
         typed.column_offsets = column.offsets();
-        if constexpr (std::same_as<Choice, automatic>)
-            return run_cut<goal::alltoall>(comm, typed, ranks * ranks, pairwise_alltoall{});
-        else
-            return run_cut<goal::alltoall>(comm, typed, ranks * ranks, choice);
+        const auto straight = [&] {
+            if constexpr (std::same_as<Choice, automatic>)
+                return run_cut<goal::alltoall>(comm, typed, ranks * ranks, pairwise_alltoall{});
+            else
+                return run_cut<goal::alltoall>(comm, typed, ranks * ranks, choice);
+        };
+        return most == nullptr ? straight()
+                               : detail::run_in_slots(comm, typed, row, column, most->elements, choice, straight);
     });
 }
 
@@ -131,11 +140,17 @@ struct alltoall_forms : takes<goal::alltoall, parameters{}> {
 };
 struct alltoallv_forms : takes<goal::alltoall, parameters{.lists = true}> {
     template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
+    requires(std::same_as<std::remove_const_t<U>, T> && !is_at_most_v<Choice>) static status
+        call(On& on, std::span<U, InExtent> in, std::span<const std::size_t> send_counts, std::span<T, Extent> out,
+             std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, nullptr, choice);
+    }
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, InExtent> in, std::span<const std::size_t> send_counts,
-                       std::span<T, Extent> out, std::span<const std::size_t> receive_counts,
+                       std::span<T, Extent> out, std::span<const std::size_t> receive_counts, const at_most& most,
                        const Choice& choice = {}) {
-        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, choice);
+        return detail::run_alltoallv<T>(on, in, send_counts, out, receive_counts, &most, choice);
     }
 };
 

@@ -160,18 +160,27 @@ public:
     static status before(F&& make_ready) {
         return make_ready();
     }
+    // make_result() may return a status: what came is not what the call was to bring.
     template <class F>
-    static status then(status s, F&& make_result) {
+    status then(status s, F&& make_result) const {
         if (s) return s;
+        const auto make = [&]() -> status {
+            if constexpr (std::is_void_v<decltype(make_result())>)
+                return make_result(), status{};
+            else
+                return make_result();
+        };
 #if BOUGH_HAS_EXCEPTIONS
         try {
-            make_result();
+            s = make();
         } catch (...) { // the others have their results
-            s.code = errc::op_threw;
+            return {.code = errc::op_threw};
         }
 #else
-        make_result();
+        s = make();
 #endif
+        if (s) [[unlikely]]
+            return core_->result_differs(s);
         return s;
     }
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_.core(); }

@@ -399,21 +399,35 @@ private:
 template <>
 struct run_time_forms<alltoallv_forms> : run_time_base<run_time_forms<alltoallv_forms>, alltoallv_forms> {
     template <class On, NotElements Choice = automatic>
-    static status call(On& on, const elements& data, std::span<const std::size_t> counts, const Choice& choice = {}) {
+    requires(!is_at_most_v<Choice>) static status
+        call(On& on, const elements& data, std::span<const std::size_t> counts, const Choice& choice = {}) {
         const const_elements all = data;
-        return run(on, {all, all, true}, counts, counts, choice);
+        return run(on, {all, all, true}, counts, counts, nullptr, choice);
+    }
+    template <class On, NotElements Choice = automatic>
+    static status call(On& on, const elements& data, std::span<const std::size_t> counts, const at_most& most,
+                       const Choice& choice = {}) {
+        const const_elements all = data;
+        return run(on, {all, all, true}, counts, counts, &most, choice);
+    }
+    template <class On, RunTimeData In, NotElements Choice = automatic>
+    requires(!is_at_most_v<Choice>) static status
+        call(On& on, const In& in, std::span<const std::size_t> send_counts, const elements& out,
+             std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+        const const_elements from = in, to = out;
+        return run(on, {from, to, true}, send_counts, receive_counts, nullptr, choice);
     }
     template <class On, RunTimeData In, NotElements Choice = automatic>
     static status call(On& on, const In& in, std::span<const std::size_t> send_counts, const elements& out,
-                       std::span<const std::size_t> receive_counts, const Choice& choice = {}) {
+                       std::span<const std::size_t> receive_counts, const at_most& most, const Choice& choice = {}) {
         const const_elements from = in, to = out;
-        return run(on, {from, to, true}, send_counts, receive_counts, choice);
+        return run(on, {from, to, true}, send_counts, receive_counts, &most, choice);
     }
 
 private:
     template <class On, class Choice>
     static status run(On& on, const matrix_sides& sides, std::span<const std::size_t> send_counts,
-                      std::span<const std::size_t> receive_counts, const Choice& choice) {
+                      std::span<const std::size_t> receive_counts, const at_most* most, const Choice& choice) {
         return guard_call(on, [&]() -> status {
             const rank_t size = on.size();
             if (send_counts.size() != size) return on.refuse(invalid_argument("send_counts: one per rank is needed"));
@@ -422,10 +436,15 @@ private:
             const auto row = units_of_counts(size, sides.in.type, send_counts);
             const auto column = units_of_counts(size, sides.out.type, receive_counts);
             return run_matrix(on, sides, row, column, [&](const typed_call<std::byte>& typed) {
-                if constexpr (std::same_as<Choice, automatic>)
-                    return run_chosen<goal::alltoall, false>(on, typed, pairwise_alltoall{});
-                else
-                    return run_chosen<goal::alltoall, false>(on, typed, choice);
+                const auto straight = [&] {
+                    if constexpr (std::same_as<Choice, automatic>)
+                        return run_chosen<goal::alltoall, false>(on, typed, pairwise_alltoall{});
+                    else
+                        return run_chosen<goal::alltoall, false>(on, typed, choice);
+                };
+                if (most == nullptr) return straight();
+                const std::size_t units = sides.in.type.size / unit_of(sides.in.type);
+                return detail::run_in_slots(on, typed, row, column, most->elements * units, choice, straight);
             });
         });
     }

@@ -214,6 +214,7 @@ void movers(Comm& comm) {
     bough::allgatherv(comm, one, a, counts, s);
     bough::alltoall(comm, a, b);
     bough::alltoallv(comm, a, counts, b, counts, s);
+    bough::alltoallv(comm, a, counts, b, counts, bough::at_most{4}, s);
     const bough::neighbourhood none = bough::graph_neighbours{.destinations = {{}}};
     bough::neighbour_allgather(comm, one, a, none, s);
     bough::neighbour_alltoall(comm, a, b, none, s);

@@ -22,7 +22,9 @@ namespace {
 constexpr auto pairwise_of = [](rank_t size) { return plan_alltoall(pairwise_alltoall{}, {.size = size}); };
 constexpr auto bruck_of = [](rank_t size) { return plan_alltoall(bruck_alltoall{}, {.size = size}); };
 static_assert(test::proven_for<pairwise_of, 1, 2, 3, 4, 7, 8>());
+constexpr auto in_base_3 = [](rank_t size) { return plan_alltoall(bruck_alltoall{.ports = 2}, {.size = size}); };
 static_assert(test::proven_for<bruck_of, 1, 2, 3, 4, 7, 8>());
+static_assert(test::proven_for<in_base_3, 1, 2, 3, 4, 7>());
 
 static_assert(check_plan(bruck_alltoall{}, {.size = 3, .blocks = 3}));
 static_assert(check_plan(pairwise_alltoall{}, {.size = 1u << 16}));
@@ -50,7 +52,7 @@ TEST_CASE("families: pairwise and bruck have an alltoall, recursive doubling the
         CHECK(plan_scan(recursive_doubling{}, at) == plan_scan(recursive_doubling_scan{}, at));
         CHECK(plan_exscan(recursive_doubling{}, at) == plan_exscan(recursive_doubling_exscan{}, at));
     }
-    CHECK(check_plan(bruck{.ports = 2}.algorithm_for(goal::alltoall{}), {.size = 7}).code == errc::invalid_argument);
+    CHECK(check_plan(bruck{.ports = 0}.algorithm_for(goal::alltoall{}), {.size = 7}).code == errc::invalid_argument);
     CHECK_FALSE(label_of(bruck_alltoall{.ports = 2}) == label_of(bruck_alltoall{}));
 }
 
@@ -91,6 +93,30 @@ TEST_CASE("Bruck's alltoall: ceil(log2 p) rounds; a block travels once for each 
     }
 }
 
+TEST_CASE(
+    "Bruck's alltoall in any radix: a message for each digit that there is, a block for each digit that is not 0") {
+    for (rank_t p = 1; p <= 64; ++p)
+        for (const rank_t ports : {2u, 3u, 4u, 6u, 15u, 40u, 0xffff'ffffu}) {
+            if (!in_this_run(p) && p != 64) continue;
+            CAPTURE(p, ports);
+            const auto plan = plan_alltoall(bruck_alltoall{ports}, {.size = p});
+            const plan_traits traits = prove(plan);
+            const std::uint64_t radix = std::uint64_t{ports} + 1;
+            std::uint32_t messages = 0, digits = 0;
+            for (std::uint64_t weight = 1; weight < p; weight *= radix, ++digits)
+                for (std::uint64_t d = weight; d < weight * radix && d < p; d += weight) ++messages;
+            std::uint64_t moves = 0;
+            for (rank_t distance = 1; distance < p; ++distance)
+                for (std::uint64_t left = distance; left != 0; left /= radix) moves += left % radix != 0;
+            CHECK(traits.messages == std::uint64_t{p} * messages);
+            CHECK(traits.volume_max == moves);
+            CHECK(traits.scratch_max == moves - (p - 1));
+            CHECK(plan.scratch(0) == moves - (p - 1));
+            CHECK(traits.hops <= digits);
+            if (ports >= p - 1) CHECK((traits.hops <= 1 && traits.scratch_max == 0));
+        }
+}
+
 TEST_CASE("Bruck's messages have no more parts than sources and arrivals make necessary") {
     for (const rank_t p : {2u, 5u, 8u, 13u, 32u, 33u}) {
         CAPTURE(p);
@@ -117,5 +143,6 @@ TEST_CASE("no mutant of an alltoall passes for it") {
         CAPTURE(p);
         CHECK(test::spoil(plan_alltoall(pairwise_alltoall{}, {.size = p})) != 0);
         CHECK(test::spoil(plan_alltoall(bruck_alltoall{}, {.size = p})) != 0);
+        CHECK(test::spoil(plan_alltoall(bruck_alltoall{.ports = 2}, {.size = p})) != 0);
     }
 }

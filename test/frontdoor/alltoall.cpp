@@ -5,7 +5,9 @@
 #include "support/guarded.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/bruck.hpp>
 #include <bough/alltoall.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
 
@@ -33,9 +35,10 @@ constexpr long value(rank_t i, rank_t j, std::size_t k, long call) {
 
 using endpoint = in_process::endpoint;
 
-// length(i, j) elements go from rank i to rank j; `regular`: by alltoall.
+// length(i, j) elements go from rank i to rank j; `regular`: by alltoall. `most`: their bound, if not 0.
 template <class Choice, class F>
-void check(communicator<endpoint>& comm, F&& length, const Choice& choice, bool regular, test::faults& faults) {
+void check(communicator<endpoint>& comm, F&& length, const Choice& choice, bool regular, test::faults& faults,
+           std::size_t most = 0) {
     static thread_local long call = 0;
     ++call;
     const rank_t me = comm.rank();
@@ -50,7 +53,12 @@ void check(communicator<endpoint>& comm, F&& length, const Choice& choice, bool 
     test::guarded<long> in(from.size(), -1, guard), out(expected.size(), -1, guard);
     std::copy(from.begin(), from.end(), in.span().begin());
     const std::span<const long> data(in.span());
-    regular ? alltoall(comm, data, out.span(), choice) : alltoallv(comm, data, send, out.span(), receive, choice);
+    if (regular)
+        alltoall(comm, data, out.span(), choice);
+    else if (most != 0)
+        alltoallv(comm, data, send, out.span(), receive, at_most{most}, choice);
+    else
+        alltoallv(comm, data, send, out.span(), receive, choice);
     const std::string where = "p " + std::to_string(comm.size()) + ", rank " + std::to_string(me) + ", " +
                               std::to_string(from.size()) + " out, " + std::to_string(expected.size()) + " in" +
                               (regular ? "" : ", v");
@@ -67,8 +75,9 @@ void check_equal(const Choice& choice) {
                 comm, [&](rank_t, rank_t) { return count; }, choice, true, faults);
     });
 }
+// `most`: no block is longer; 0: that is not said.
 template <class Choice>
-void check_lengths(const Choice& choice) {
+void check_lengths(const Choice& choice, std::size_t most = 0) {
     const std::uint64_t seed = bough_test::seed();
     test::in_groups([&](auto& comm, test::faults& faults) {
         for (std::uint64_t salt = 0; salt != 6; ++salt) // some are empty, one is long
@@ -78,15 +87,15 @@ void check_lengths(const Choice& choice) {
                     const std::uint64_t x = bough_test::mixed(seed + salt * 10'000 + i * 100 + j);
                     return static_cast<std::size_t>(x % 3 == 0 ? 0 : x % 100 == 1 ? 2000 : x / 128 % 40);
                 },
-                choice, false, faults);
+                choice, false, faults, most);
         check(
-            comm, [](rank_t, rank_t) { return std::size_t{0}; }, choice, false, faults);
+            comm, [](rank_t, rank_t) { return std::size_t{0}; }, choice, false, faults, most == 0 ? 0 : 1);
         check(
-            comm, [](rank_t, rank_t) { return std::size_t{4}; }, choice, false, faults);
+            comm, [](rank_t, rank_t) { return std::size_t{4}; }, choice, false, faults, most == 0 ? 0 : 4);
         check(
             comm, [](rank_t, rank_t) { return std::size_t{4}; }, automatic{}, true, faults);
         check(
-            comm, [](rank_t i, rank_t j) { return std::size_t{i * j}; }, choice, false, faults);
+            comm, [](rank_t i, rank_t j) { return std::size_t{i * j}; }, choice, false, faults, most);
     });
 }
 
@@ -102,6 +111,43 @@ TEST_CASE("alltoall: any size and count") {
 TEST_CASE("alltoallv: any lengths, with empty blocks") {
     SECTION("automatic") { check_lengths(automatic{}); }
     SECTION("direct") { check_lengths(test::direct_alltoall{}); }
+}
+
+TEST_CASE("alltoallv: with a bound on all blocks, others pass them on, too") {
+    SECTION("automatic") { check_lengths(automatic{}, 2000); }
+    SECTION("direct") { check_lengths(test::direct_alltoall{}, 2000); }
+    SECTION("by way of others") { check_lengths(test::relayed_alltoall{}, 2000); }
+    SECTION("by way of others, in parts") { check_lengths(bruck_alltoall{}, 2000); }
+    SECTION("in another radix") { check_lengths(bruck_alltoall{.ports = 3}, 2500); }
+}
+
+TEST_CASE("alltoallv: short blocks of many ranks go in few messages, if a bound is given") {
+    const model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 1};
+    std::atomic<int> wrong{0};
+    in_process{16}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.costs = costs}};
+        const auto is_bound = [&](const auto& algorithm) {
+            const plan<goal::alltoall, any_algorithm> made(algorithm, {.size = 16});
+            return comm.core()->plans.find_plan(made) != nullptr;
+        };
+        const std::vector<std::size_t> ones(16, 1);
+        std::vector<int> from(16, static_cast<int>(comm.rank())), to(16);
+        alltoallv(comm, from, ones, to, ones, at_most{2});
+        wrong += !is_bound(any_algorithm(bruck_alltoall{})) || to[3] != 3;
+        std::fill(to.begin(), to.end(), 0);
+        alltoallv(comm, from, ones, to, ones, at_most{1'000'000}); // long ones go straight, and only what there is
+        wrong += to[5] != 5;
+        auto bound =
+            bind_alltoallv(comm, from, std::vector<std::size_t>(16, 1), to, ones, at_most{2}, bruck{.ports = 2});
+        for (int run = 0; run != 3; ++run) {
+            std::fill(to.begin(), to.end(), -1);
+            for (int& x : from) x = static_cast<int>(comm.rank()) + run;
+            bound.start();
+            bound.wait();
+            for (int r = 0; r != 16; ++r) wrong += to[static_cast<std::size_t>(r)] != r + run;
+        }
+    });
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("alltoall: elements with a wire form of their own") {
@@ -130,6 +176,9 @@ TEST_CASE("alltoall: elements with a wire form of their own") {
         out.assign(10, {});
         alltoallv(comm, std::span(in), send, std::span(out), receive);
         faults.expect(out == expected, "with counts");
+        out.assign(10, {});
+        alltoallv(comm, std::span(in), send, std::span(out), receive, at_most{4}, bruck_alltoall{});
+        faults.expect(out == expected, "with counts and a bound");
     });
     CHECK(faults.text() == "");
 }
@@ -162,6 +211,15 @@ TEST_CASE("alltoall: what breaks a rule is named") {
     check_forms(v(in, {4}, std::span(longer), {5}), bad, "receive_counts: this rank sends itself");
     check_forms(v(in, {4}, in, {4}), bad, "out: overlaps the input, and");
     check_forms(v(huge, {huge.size()}, other_huge, {huge.size()}), errc::size_overflow);
+    const auto bounded = [&](std::size_t most, const auto& choice) {
+        return [&comm, in, out, most, choice](auto&... r) {
+            alltoallv(comm, in, counts{4}, out, counts{4}, at_most{most}, choice, r...);
+        };
+    };
+    check_forms(bounded(3, automatic{}), bad, "at_most: send_counts has a longer block");
+    check_forms(bounded(~std::size_t{0}, bruck_alltoall{}), errc::size_overflow);
+    check_forms(bounded(~std::size_t{0}, automatic{}), errc::ok);
+    check_forms(bounded(4, bruck_alltoall{}), errc::ok);
     check_forms(v(in, {4}, out, {4}), errc::ok);
     check_forms(v(none, {0}, none, {0}), errc::ok);
     CHECK_FALSE(comm.poison());
@@ -233,6 +291,33 @@ TEST_CASE("alltoall: ranks that do not make the same call are told so") {
             alltoallv(comm, std::span(in), send, std::span(out), receive, s);
         },
         mismatch::count);
+    const auto in_slots = seen( // rank 3 sends rank 1 more than rank 1 expects, by way of others
+        [](auto& comm, status& s) {
+            std::vector<std::size_t> send(5, 2), receive(5, 2);
+            if (comm.rank() == 3) send[1] = 4;
+            std::vector<int> in(comm.rank() == 3 ? 12 : 10), out(10);
+            alltoallv(comm, std::span(in), send, std::span(out), receive, at_most{4}, bruck_alltoall{}, s);
+        },
+        mismatch::count);
+    CHECK((in_slots[1].code == errc::call_mismatch && in_slots[1].peer == 3));
+    CHECK((in_slots[1].mine == 2 && in_slots[1].theirs == 4));
+    (void)seen( // another bound
+        [](auto& comm, status& s) {
+            const std::vector<std::size_t> ones(5, 1);
+            std::vector<int> in(5), out(5);
+            alltoallv(comm, in, ones, out, ones, at_most{comm.rank() == 3 ? 2u : 3u}, bruck_alltoall{}, s);
+        },
+        mismatch::count);
+    (void)seen( // an alltoall of blocks as long as the bound
+        [](auto& comm, status& s) {
+            const std::vector<std::size_t> ones(5, 1);
+            std::vector<int> in(5), out(5);
+            if (comm.rank() == 3)
+                alltoall(comm, in, out, bruck_alltoall{}, s);
+            else
+                alltoallv(comm, in, ones, out, ones, at_most{1}, bruck_alltoall{}, s);
+        },
+        mismatch::plan);
     (void)seen( // an alltoall among alltoallv
         [](auto& comm, status& s) {
             const std::vector<std::size_t> none(5, 0);

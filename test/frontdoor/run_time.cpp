@@ -4,6 +4,7 @@
 #include "frontdoor/run_time.hpp"
 
 #include "support/catch.hpp"
+#include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/run_time.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -319,6 +320,10 @@ void matrices(faults& found, communicator<endpoint>& comm, std::size_t n, layout
     const std::span<const std::size_t> lengths(counts);
     every_way(found, named("alltoallv", one, two, 0), comm, alltoallv, start_alltoallv, bind_alltoallv, fill, apart,
               from, lengths, into, lengths);
+    every_way(found, named("alltoallv with a bound", one, two, 0), comm, alltoallv, start_alltoallv, bind_alltoallv,
+              fill, apart, from, lengths, into, lengths, at_most{5}, bruck_alltoall{});
+    every_way(found, named("alltoallv with a bound in place", one, two, 0), comm, alltoallv, start_alltoallv,
+              bind_alltoallv, fill, in_place, place, lengths, at_most{4});
     every_way(found, named("alltoallv in place", one, two, 0), comm, alltoallv, start_alltoallv, bind_alltoallv, fill,
               in_place, place, lengths);
 }

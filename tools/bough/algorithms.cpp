@@ -140,8 +140,10 @@ std::span<const named_algorithm> named_algorithms(collective c) {
     static const list scan{{"recursive_doubling", "recursive_doubling_scan", bough::recursive_doubling_scan{}}};
     static const list exscan{{"recursive_doubling", "recursive_doubling_exscan", bough::recursive_doubling_exscan{}},
                              {"one_two_three_doubling", "one_two_three_doubling", bough::one_two_three_doubling{}}};
-    static const list alltoall{{"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
-                               {"bruck", "bruck_alltoall", bough::bruck_alltoall{}}};
+    static const list alltoall{
+        {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
+        {"bruck", "bruck_alltoall", bough::bruck_alltoall{},
+         [](bough::rank_t ports) -> bough::any_algorithm { return bough::bruck_alltoall{ports}; }}};
     switch (c) {
     case collective::allreduce: return allreduce;
     case collective::reduce: return reduce;

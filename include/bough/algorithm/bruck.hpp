@@ -2,8 +2,7 @@
 // The Bruck family: logarithmic rounds for any number of ranks, by the digits of distances.
 //
 //   plan_allgather(bruck{.ports = 2}, {.size = 7})   ceil(log3 p) rounds of two messages each way
-//   plan_alltoall(bruck{}, {.size = 7})              ceil(log2 p) rounds; with one port only, more are
-//                                                    refused
+//   plan_alltoall(bruck{.ports = 3}, {.size = 7})    ceil(log4 p) rounds of three messages each way
 #ifndef BOUGH_ALGORITHM_BRUCK_HPP
 #define BOUGH_ALGORITHM_BRUCK_HPP
 

@@ -173,6 +173,9 @@ inline constexpr bool is_number_v = std::is_integral_v<std::remove_cvref_t<A>>;
 template <class A>
 inline constexpr bool is_root_v = std::same_as<std::remove_cvref_t<A>, root>;
 
+template <class A>
+inline constexpr bool is_at_most_v = std::same_as<std::remove_cvref_t<A>, at_most>;
+
 // The sentences about data. True: no sentence applies.
 template <class Forms, class First, class Second>
 consteval bool explain_data() {
@@ -275,7 +278,8 @@ consteval bool explain_choice() {
 template <class Forms, class... A>
 consteval bool explain_last() {
     constexpr std::size_t others =
-        (std::size_t{0} + ... + (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A>));
+        (std::size_t{0} + ... +
+         (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A> && !is_at_most_v<A>));
     constexpr std::size_t ops = Forms::wanted.op && !(is_batch_v<A> || ...) ? 1 : 0;
     if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
         return explain_choice<typename Forms::goal_type,

@@ -117,6 +117,7 @@ struct typed_call {
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
     // For a neighbourhood collective, besides: what the operation keeps of its places.
     std::span<const placed_block> placed{};
+    bool in_slots = false; // the call is one of slots (bough/call/in_slots.hpp)
     // If the type is known at run time only, T is std::byte, and an element has so many of them.
     std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
     combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
@@ -179,6 +180,7 @@ call call_of(const typed_call<T>& typed) noexcept {
     c.row_offsets = typed.row_offsets;
     c.column_offsets = typed.column_offsets;
     c.placed = typed.placed;
+    c.in_slots = typed.in_slots;
     return c;
 }
 

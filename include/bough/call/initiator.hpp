@@ -68,20 +68,17 @@ public:
         return {};
     }
     template <class F>
-    status then(const status& s, const F& make_result) {
-        if (s) return s;
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            frame_.add_after(make_result);
-        } catch (...) { // no memory, but the operation may have started
-            return frame_.is_persistent() ? refuse({.code = errc::no_resources}) : frame_.abandon();
-        }
-#else
-        frame_.add_after(make_result);
-#endif
-        return {};
+    requires(std::is_same_v<std::invoke_result_t<const F&>, status>) status
+        then(const status& s, const F& make_result) {
+        return add_then(s, [make_result, core = &core_]() -> status {
+            const status bad = make_result();
+            return bad ? core->result_differs(bad) : bad;
+        });
     }
-
+    template <class F>
+    status then(const status& s, const F& make_result) {
+        return add_then(s, make_result);
+    }
     status refuse(const status& why) {
         if (frame_.is_persistent()) {
             frame_.refuse_always(why);
@@ -101,6 +98,20 @@ public:
     }
 
 private:
+    template <class F>
+    status add_then(const status& s, const F& make_result) {
+        if (s) return s;
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            frame_.add_after(make_result);
+        } catch (...) { // no memory, but the operation may have started
+            return frame_.is_persistent() ? refuse({.code = errc::no_resources}) : frame_.abandon();
+        }
+#else
+        frame_.add_after(make_result);
+#endif
+        return {};
+    }
     operation_state<T>& frame_;
     communicator_core<T>& core_;
 };

@@ -95,6 +95,13 @@ public:
         return tag;
     }
     status refuse(const status& why);
+    // What came shows that ranks did not make the same call. `why.peer`: a rank of this communicator. The others hear of
+    // it in their next call at the latest.
+    status result_differs(status why) {
+        if (why.peer != no_rank && !members_.empty()) why.peer = members_[why.peer];
+        session_->break_communicator(context_, why);
+        return why;
+    }
     // Allocates what the first start of a bound operation needs.
     void reserve(prepared& work, const call& c, const call_signature& signature) {
         if (is_stale() || (!c.row_offsets.empty() && !work.direct())) return; // each start is refused
@@ -291,6 +298,7 @@ private:
             }
             signature.plan = ~signature.plan; // so it matches no call with blocks of equal length
         }
+        if (c.in_slots) signature.plan ^= slots_of_a_plan;
         late_part late;
         if (!find_late_part(c, signature, late)) {
             session_->refuse(tag, errc::no_resources, members_);
@@ -334,6 +342,7 @@ private:
         found = late_.get();
         return true;
     }
+    static constexpr std::uint64_t slots_of_a_plan = 0x736c'6f74'7300'0000;
     static constexpr std::uint64_t late_plan = 0x6c61'7465'7261'6e6b; // of the signatures of such calls
 
     std::shared_ptr<session<T>> session_; // must not move: operations in flight point into it

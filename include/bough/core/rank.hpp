@@ -5,6 +5,7 @@
 
 #include <bough/core/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI {
@@ -19,6 +20,12 @@ inline constexpr rank_t no_rank = 0xffff'ffffu;
 struct root {
     rank_t rank = 0;
     friend constexpr bool operator==(const root&, const root&) = default;
+};
+
+// The longest block that any rank sends to any other one, in elements, equal on all ranks: `bough::at_most{16}`.
+struct at_most {
+    std::size_t elements = 0;
+    friend constexpr bool operator==(const at_most&, const at_most&) = default;
 };
 
 // Virtual ranks: cyclic relabelling so that the root becomes 0. Pre: rank < size, root < size.

@@ -49,6 +49,8 @@ struct call {
     // the output, each once, in the order of their numbers. Offsets as above, column_offsets by place. Other places
     // of the output are not touched. Read until the operation has started.
     std::span<const placed_block> placed{};
+    // The blocks of a matrix are slots, in which blocks of other lengths lie: matches no other alltoall.
+    bool in_slots = false;
 };
 
 // How a call combines.

@@ -7,13 +7,21 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/select/standard_set.hpp>
 
+#include <cstdint>
+
 namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::alltoall> {
+    // With longer rows there is nothing to gain by fewer messages.
+    static constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << 22;
+
     static void add(auto& made, const dimensions& at, const problem& what) {
         made.add(pairwise_alltoall{});
-        if (at.size > 2 && what.bytes < (std::uint64_t{1} << 24)) made.add(bruck_alltoall{});
+        if (at.size <= 2 || what.bytes / at.size >= most_row_bytes) return;
+        made.add(bruck_alltoall{});
+        for (const rank_t radix : {4u, 8u, 16u, 32u})
+            if (radix < at.size) made.add(bruck_alltoall{.ports = radix - 1});
     }
 };
 
