@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
-// cable; the neighbours of a stencil; alltoallv in slots.
+// cable; the neighbours of a stencil; alltoallv in slots; what goes between groups.
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -17,8 +18,11 @@
 #include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/walk.hpp>
+#include <bough/schedule/traffic.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/simulate.hpp>
+#include <bough/tree/bine.hpp>
+#include <bough/tree/binomial.hpp>
 #include <bough/verify/verify.hpp>
 
 #include <algorithm>
@@ -166,6 +170,25 @@ void short_blocks_of_many(const std::string& directory) {
         }
 }
 
+// Vectors that cross from group to group, on average over all ways in which groups may be shifted.
+void between_groups(const std::string& directory) {
+    figures::csv table(directory, "networks_groups",
+                       "ranks,group,bine_broadcast,binomial_broadcast,swing_reduce_scatter,halving,lowest_bit_first");
+    for (const rank_t ranks : {1000u, 1024u})
+        for (const rank_t group : {16u, 48u}) {
+            const auto vectors = [&](const auto& plan) {
+                std::uint64_t sum = 0;
+                for (rank_t shift = 0; shift != group; ++shift)
+                    sum += traffic(plan, [&](rank_t r) { return (r + shift) / group; }).across.blocks;
+                return static_cast<double>(sum) / group / plan.blocks();
+            };
+            const dimensions at{.size = ranks};
+            table.row(ranks, group, vectors(plan_broadcast(bine{}, at)), vectors(plan_broadcast(binomial{}, at)),
+                      vectors(plan_reduce_scatter(swing{}, at)), vectors(plan_reduce_scatter(halving_doubling{}, at)),
+                      vectors(plan_reduce_scatter(lowest_bit_first{}, at)));
+        }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
@@ -175,4 +198,5 @@ int main(int count, char** arguments) {
     one_slow_cable(directory);
     stencils(directory);
     short_blocks_of_many(directory);
+    between_groups(directory);
 }

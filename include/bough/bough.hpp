@@ -247,6 +247,7 @@
 #include <bough/transport/self.hpp>
 #include <bough/transport/simulated.hpp>
 #include <bough/tree/arrival.hpp>
+#include <bough/tree/bine.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/costs.hpp>

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/on_network.hpp>
@@ -85,6 +86,29 @@ TEST_CASE("on_network: a slow cable is gone around, and only a slow one") {
     network two = star(12.5);
     two.placement = {5, 5, 0, 1, 2, 3, 4, 6}; // two ranks behind the slow cable
     CHECK(usual_and(at, two).list.size() == 3);
+}
+
+TEST_CASE("on_network: between groups of hosts, blocks of middle length go by swing on one ring") {
+    network over = network::fat_tree({16, 8}, {1, 2}, 10); // 8 switches of 16 hosts
+    const dimensions at{.size = 128};
+    const problem what{.bytes = 65536};
+    for (const rank_t shift : {0u, 3u}) {
+        over.placement.clear();
+        for (rank_t r = 0; r != 128; ++r) over.placement.push_back((r + shift) % 128);
+        auto from = candidates<goal::reduce_scatter>(ring{}, lowest_bit_first{}, circulant{}, halving_doubling{});
+        add_network_candidates(from, at, what, over);
+        REQUIRE(from.list.size() == 5);
+        const decision d = choose(from, at, what, on_network{over, over_costs});
+        REQUIRE(d);
+        CAPTURE(shift, to_string(d));
+        // Aligned groups suit halving as well.
+        if (shift != 0) CHECK(d.winner().what.algorithm == any_algorithm(swing_reduce_scatter{}));
+    }
+    candidate_list gathers{goal::allgather::kind, {}}, all{goal::allreduce::kind, {}}, scans{goal::scan::kind, {}};
+    for (candidate_list* one : {&gathers, &all, &scans}) add_network_candidates(*one, at, what, over);
+    CHECK(gathers.list.size() == 1);
+    CHECK((all.list.size() == 1 && all.list[0].algorithm == any_algorithm(swing_allreduce{.ports = 1})));
+    CHECK(scans.list.empty());
 }
 
 TEST_CASE("on_network: a lower bound changes no choice, and is one") {

@@ -3,6 +3,7 @@
 #ifndef BOUGH_TEST_SUPPORT_SHAPES_HPP
 #define BOUGH_TEST_SUPPORT_SHAPES_HPP
 
+#include <bough/tree/bine.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/degree_k.hpp>
@@ -36,6 +37,7 @@ constexpr void for_each_shape(F f) {
     f("kary 5", kary{.arity = 5});
     f("chain", chain{});
     f("flat", flat{});
+    f("bine", bine{});
 }
 
 } // namespace test

@@ -118,7 +118,7 @@ std::vector<bough::any_algorithm> all_algorithms(collective c) {
              {any_shape(bough::binomial{}), any_shape(bough::binomial{bough::orientation::high}),
               any_shape(bough::fnomial{3}), any_shape(bough::fnomial{4}), any_shape(bough::fnomial{8}),
               any_shape(bough::degree_k{3}), any_shape(bough::kary{2}), any_shape(bough::chain{}),
-              any_shape(bough::flat{})}) {
+              any_shape(bough::flat{}), any_shape(bough::bine{})}) {
             bough::any_algorithm tree = tree_algorithm(c, shape, false);
             // Not every tree has subtrees that are intervals of ranks, as some collectives need.
             if (!tree.check({.size = 13, .blocks = tree.natural_blocks(13)})) all.push_back(std::move(tree));

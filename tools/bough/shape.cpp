@@ -18,7 +18,7 @@ struct entry {
     any_shape (*make)(degree);
 };
 
-constexpr std::array<entry, 7> shapes{{
+constexpr std::array<entry, 8> shapes{{
     {"binomial", false, [](degree) { return any_shape(bough::binomial{}); }},
     {"binomial_high", false, [](degree) { return any_shape(bough::binomial{bough::orientation::high}); }},
     {"fnomial", true, [](degree f) { return any_shape(f ? bough::fnomial{*f} : bough::fnomial{}); }},
@@ -26,6 +26,7 @@ constexpr std::array<entry, 7> shapes{{
     {"kary", true, [](degree k) { return any_shape(k ? bough::kary{*k} : bough::kary{}); }},
     {"chain", false, [](degree) { return any_shape(bough::chain{}); }},
     {"flat", false, [](degree) { return any_shape(bough::flat{}); }},
+    {"bine", false, [](degree) { return any_shape(bough::bine{}); }},
 }};
 
 } // namespace

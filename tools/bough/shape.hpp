@@ -5,6 +5,7 @@
 #define BOUGH_TOOLS_SHAPE_HPP
 
 #include <bough/concepts/tree.hpp>
+#include <bough/tree/bine.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/degree_k.hpp>
@@ -22,8 +23,8 @@ namespace cli {
 
 class any_shape {
 public:
-    using variant =
-        std::variant<bough::binomial, bough::fnomial, bough::degree_k, bough::kary, bough::chain, bough::flat>;
+    using variant = std::variant<bough::binomial, bough::fnomial, bough::degree_k, bough::kary, bough::chain,
+                                 bough::flat, bough::bine>;
 
     any_shape() = default;
     any_shape(variant shape) : shape_(shape) {}

@@ -3,7 +3,8 @@
 // messages share. Adds the candidates that are made for the network.
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
-//   add_network_candidates(from, at, what, network);     on a torus: swing; with one slow cable: slow_rank
+//   add_network_candidates(from, at, what, network);     on a torus: swing; with one slow cable: slow_rank;
+//                                                        where switches have groups of hosts: swing on a ring
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -106,15 +107,32 @@ inline void add_slow_rank(candidate_list& made, const dimensions& at, const prob
         if (what.bytes / (at.size - 1) / chunks >= 512) made.add(slow_rank_allreduce{slowest}, chunks * (at.size - 1));
 }
 
+// Have at least two switches several hosts each?
+inline bool has_groups(const network& over) {
+    std::vector<std::uint32_t> hosts(std::size_t{over.hosts()} + over.switches(), 0);
+    for (const network::link& l : over.links())
+        if (l.from < over.hosts() && l.to >= over.hosts()) ++hosts[l.to];
+    return std::count_if(hosts.begin(), hosts.end(), [](std::uint32_t count) { return count > 1; }) > 1;
+}
+
+// What sends little between groups, whether or not they are aligned with powers of two.
+template <int = 0>
+void add_for_groups(candidate_list& made) {
+    if (made.kind == goal::allreduce::kind) made.add(swing_allreduce{.ports = 1});
+    if (made.kind == goal::reduce_scatter::kind) made.add(swing_reduce_scatter{});
+    if (made.kind == goal::allgather::kind) made.add(swing_allgather{});
+}
+
 } // namespace detail
 
 // On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
 // and allgather. If all that joins one rank's host is slower than that of any other: slow_rank, for
-// allreduce.
+// allreduce. If several switches have several hosts each: swing on one ring, for these three.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
     if (made.kind == goal::allreduce::kind) detail::add_slow_rank(made, at, what, over);
+    if (detail::has_groups(over)) detail::add_for_groups(made);
     if (over.extents.empty() || over.extents.size() > grid_extents::most || at.size != over.hosts()) return;
     for (rank_t r = 0; r != at.size; ++r)
         if (over.host_of(r) != r) return;
