@@ -5,6 +5,8 @@
 //   neighbour_alltoall(comm, in, out, around [, choice])     blocks of one length
 //   neighbour_alltoallv(comm, in, send_counts, out, receive_counts, around [, choice])
 //                                        blocks that differ in length, one behind the other
+//   neighbour_alltoallv(comm, in, counts, out, around [, choice])
+//                                        on a grid: those of an offset have the same length on all ranks
 //   (..., ec)                            never throws; ec: a std::error_code or a bough::status
 //   start_neighbour_alltoall(...), start_neighbour_alltoallv(...)    return a bough::operation at once; no ec
 //   bind_neighbour_alltoall(...), bind_neighbour_alltoallv(...)      a persistent_operation; no ec
@@ -15,11 +17,12 @@
 //             are not looked at, or left as they are. There is no in-place form: `out` must not overlap `in`
 // Counts      a number of elements for each place, in order, also for those without a neighbour
 // Choice      direct_neighbours{}, by_dimension{} on grids, a plan or an algorithm of this neighbourhood, or
-//             automatic{}. neighbour_alltoallv takes plans that send every block straight to its rank: others are
-//             refused
+//             automatic{}. With two lists of counts only plans that send every block straight to its rank; others are
+//             refused, as they pass on blocks whose lengths only the two ends know
 // Agreement   every rank gives the same neighbourhood, type and choice. neighbour_alltoall: blocks have the same length
-//             on all ranks. neighbour_alltoallv: as long where they leave as where they arrive; if not, that is an
-//             error (call_mismatch) where they arrive, at the others from this call or their next one
+//             on all ranks. One list of counts: it is the same on all ranks. Two lists: blocks are as long where
+//             they leave as where they arrive; if not, that is an error (call_mismatch) where they arrive, at the
+//             others from this call or their next one
 // Time        that of the plan. automatic{}: on grids by dimension if blocks are short: 6 messages instead of 26 for a
 //             cube
 // Determinism nothing is combined
@@ -44,16 +47,17 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// `each`: the elements of a block, 0 if they differ in length.
+// `each`: the elements of a block, 0 if they differ in length. `counts`: their lengths then.
 template <class T, RunsCalls Comm, class Choice>
 status run_neighbour_blocks(Comm& comm, std::span<const T> in, std::span<T> out, const neighbourhood& around,
-                            std::size_t each, typed_call<T>& typed, const Choice& choice) {
+                            std::size_t each, const neighbour_counts* counts, const Choice& choice) {
     using goal_type = goal::neighbour_alltoall;
     static_assert(explain_wire<T>());
     if (const status bad = detail::check_data(in.data(), in.size(), block_element_bytes<T>)) return comm.refuse(bad);
     if (const status bad = detail::check_data(out.data(), out.size(), block_element_bytes<T>)) return comm.refuse(bad);
     if (detail::share_memory(in, out))
         return comm.refuse(invalid_argument("out: overlaps the input, and there is no in-place form"));
+    typed_call<T> typed{.at = {.size = comm.size()}};
     if (const status bad =
             detail::place_neighbours<goal_type>(typed, around, comm.rank(), each, block_element_bytes<T>))
         return comm.refuse(bad);
@@ -62,6 +66,7 @@ status run_neighbour_blocks(Comm& comm, std::span<const T> in, std::span<T> out,
     typed.out = out.data();
     typed.out_part = {0, out.size()};
     typed.signature = signature_of<T, void>(each, 0);
+    if (counts != nullptr) detail::set_lengths(typed, counts->row, counts->column, counts->each_alike);
     return detail::run_neighbours<goal_type>(comm, typed, around,
                                              detail::neighbour_output_of<goal_type>(around, comm.rank()), each, choice);
 }
@@ -74,24 +79,19 @@ status run_neighbour_alltoall(Comm& comm, std::span<const T> in, std::span<T> ou
         std::size_t each = 0;
         if (const status bad = detail::check_neighbour_lengths(around, comm.rank(), in.size(), out.size(), each))
             return comm.refuse(bad);
-        typed_call<T> typed{.at = {.size = comm.size()}};
-        return detail::run_neighbour_blocks<T>(comm, in, out, around, each, typed, choice);
+        return detail::run_neighbour_blocks<T>(comm, in, out, around, each, nullptr, choice);
     });
 }
 
-template <class T, RunsCalls Comm, class Choice>
-status run_neighbour_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts,
-                               std::span<T> out, std::span<const std::size_t> receive_counts,
-                               const neighbourhood& around, const Choice& choice) {
+// `make_counts()`: the counts of both sides. It is called when the neighbourhood is known to be right.
+template <class T, RunsCalls Comm, class F, class Choice>
+status run_neighbour_alltoallv(Comm& comm, std::span<const T> in, std::span<T> out, const neighbourhood& around,
+                               const F& make_counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = around.check(comm.size())) return comm.refuse(bad);
-        const neighbour_counts counts(around, comm.rank(), send_counts, receive_counts, block_element_bytes<T>);
+        const neighbour_counts counts = make_counts();
         if (const status bad = counts.check(in.size(), out.size())) return comm.refuse(bad);
-        typed_call<T> typed{.at = {.size = comm.size()}};
-        const neighbour_counts& kept = comm.hold(counts);
-        typed.row_offsets = kept.row.offsets();
-        typed.column_offsets = kept.column.offsets();
-        return detail::run_neighbour_blocks<T>(comm, in, out, around, 0, typed, choice);
+        return detail::run_neighbour_blocks<T>(comm, in, out, around, 0, &comm.hold(counts), choice);
     });
 }
 
@@ -109,7 +109,18 @@ struct neighbour_alltoallv_forms : takes<goal::neighbour_alltoall, parameters{.l
     static status call(On& on, std::span<U, InExtent> in, std::span<const std::size_t> send_counts,
                        std::span<T, Extent> out, std::span<const std::size_t> receive_counts,
                        const neighbourhood& around, const Choice& choice = {}) {
-        return detail::run_neighbour_alltoallv<T>(on, in, send_counts, out, receive_counts, around, choice);
+        return detail::run_neighbour_alltoallv<T>(
+            on, in, out, around,
+            [&] { return neighbour_counts(around, on.rank(), send_counts, receive_counts, block_element_bytes<T>); },
+            choice);
+    }
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, InExtent> in, std::span<const std::size_t> counts, std::span<T, Extent> out,
+                       const neighbourhood& around, const Choice& choice = {}) {
+        return detail::run_neighbour_alltoallv<T>(
+            on, in, out, around, [&] { return neighbour_counts(around, on.rank(), counts, block_element_bytes<T>); },
+            choice);
     }
 };
 

@@ -469,7 +469,18 @@ struct run_time_forms<neighbour_alltoallv_forms>
     static status call(On& on, const In& in, std::span<const std::size_t> send_counts, const elements& out,
                        std::span<const std::size_t> receive_counts, const neighbourhood& around,
                        const Choice& choice = {}) {
-        return run_time_neighbours(on, in, send_counts, out, receive_counts, around, choice);
+        const auto counts = [&](std::size_t unit, std::size_t units) {
+            return neighbour_counts(around, on.rank(), send_counts, receive_counts, unit, units);
+        };
+        return run_time_neighbour_lengths(on, in, out, around, counts, choice);
+    }
+    template <class On, RunTimeData In, NotElements Choice = automatic>
+    static status call(On& on, const In& in, std::span<const std::size_t> each_counts, const elements& out,
+                       const neighbourhood& around, const Choice& choice = {}) {
+        const auto counts = [&](std::size_t unit, std::size_t units) {
+            return neighbour_counts(around, on.rank(), each_counts, unit, units);
+        };
+        return run_time_neighbour_lengths(on, in, out, around, counts, choice);
     }
 };
 

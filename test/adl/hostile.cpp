@@ -219,6 +219,7 @@ void movers(Comm& comm) {
     bough::neighbour_allgather(comm, one, a, none, s);
     bough::neighbour_alltoall(comm, a, b, none, s);
     bough::neighbour_alltoallv(comm, a, counts, b, counts, none, s);
+    bough::neighbour_alltoallv(comm, a, counts, b, none, s);
     (void)bough::gather_neighbourhood(comm, std::span<const rank_t>(), std::span<const rank_t>(), s);
     bough::barrier(comm);
     (void)bough::start_broadcast(comm, a, from).wait();

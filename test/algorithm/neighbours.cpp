@@ -130,6 +130,10 @@ TEST_CASE("neighbours: 27 points in 6 messages, 9 points in 4; an allgather send
     const plan_traits gathered = prove(plan_neighbour_allgather(by_dimension{}, cube, {.size = 64}));
     CHECK((gathered.rounds == 6 && gathered.messages == 64 * 6 && gathered.volume_max == 26));
     CHECK(gathered.scratch_max == 0);
+    std::uint32_t hops = 0;
+    for (block_t k = 0; k != 26; ++k) hops += neighbour_alltoall_by_dimension{cube}.hops(k);
+    CHECK(hops == 54);
+    CHECK(neighbour_alltoall_by_dimension{grid_neighbours{.extents = {3}, .offsets = {{3}}}}.hops(0) == 0);
     const neighbourhood square_of_20 = grid_neighbours{.extents = {5, 4}, .offsets = box_offsets(2)};
     CHECK(prove(plan_neighbour_allgather(by_dimension{}, square_of_20, {.size = 20})).rounds == 4);
 }

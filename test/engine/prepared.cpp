@@ -219,3 +219,27 @@ TEST_CASE("prepared: among neighbours, input is a row, and blocks of the output 
     receives.placed = places;
     CHECK(run(only, receives).at(0).data == out.data() + 8);
 }
+
+TEST_CASE("prepared: lengths that repeat are those of the blocks of all ranks, also on their way") {
+    std::array<std::byte, 256> in{}, out{};
+    // Rows of three blocks, of 1, 4 and 0 elements; rank 1 sends its own and passes on some of rank 2.
+    const std::vector<step> steps{receive_step(2, {scratch(0), 6, 2}), send_step(1, {input, 4, 1}),
+                                  send_step(3, {scratch(0), 7, 1}), send_step(3, {scratch(0), 6, 1})};
+    prepared work(bind_steps(steps, 9));
+    const std::array<std::uint64_t, 4> lengths{0, 1, 5, 5};
+    const std::array<placed_block, 1> places{placed_block{0, 0}};
+    call c{.input = in.data(), .output = out.data(), .count = 15, .element_bytes = 4};
+    c.input_block = 3;
+    c.row = 3;
+    c.offsets = c.row_offsets = c.column_offsets = lengths;
+    c.repeat = 3;
+    c.placed = places;
+    work.prepare(c);
+    const auto length = [&](std::size_t i) { return work.scratch_bytes() >= i; };
+    CHECK(length(5 * 4));
+    CHECK(work.scratch_bytes() < 2 * 128);
+    test::port port;
+    work.engine().start(c, port);
+    REQUIRE(port.sent.size() == 1); // the others wait for what comes
+    CHECK((port.sent[0].data == in.data() + 4 && port.sent[0].bytes == 16));
+}

@@ -104,6 +104,75 @@ TEST_CASE("neighbour_alltoallv: any lengths, with empty blocks") {
     SECTION("straight") { check_lengths(test::grids(), direct_neighbours{}); }
 }
 
+TEST_CASE("neighbour_alltoallv: lengths of offsets that all ranks know, so that ranks may pass on blocks") {
+    const auto check_alike = [](const auto& choice) {
+        test::in_neighbourhoods(test::grids(), [&](auto& comm, const neighbourhood& around, test::faults& faults) {
+            const rank_t me = comm.rank();
+            const block_t places = around.sends(me);
+            for (std::uint64_t salt = 0; salt != 5; ++salt) {
+                std::vector<std::size_t> counts;
+                std::vector<long> in, expected;
+                for (block_t k = 0; k != places; ++k)
+                    counts.push_back(salt == 0 ? 0 : salt == 4 ? 700 : bough_test::mixed(salt * 100 + k) % 7);
+                for (block_t k = 0; k != places; ++k)
+                    for (std::size_t i = 0; i != counts[k]; ++i) {
+                        const block_t b = around.arriving(me, k);
+                        in.push_back(value(around.first_block(me) + k, i, static_cast<long>(salt)));
+                        expected.push_back(b == neighbourhood::no_block ? untouched
+                                                                        : value(b, i, static_cast<long>(salt)));
+                    }
+                test::guarded<long> out(expected.size(), untouched, guard);
+                const auto right = [&](const char* how) {
+                    faults.expect(out.intact() && std::equal(expected.begin(), expected.end(), out.span().begin()),
+                                  std::string(how) + ", rank " + std::to_string(me) + ", " + std::to_string(salt));
+                    std::fill(out.span().begin(), out.span().end(), untouched);
+                };
+                neighbour_alltoallv(comm, in, counts, out.span(), around, choice);
+                right("blocking");
+                start_neighbour_alltoallv(comm, in, counts, out.span(), around, choice).wait();
+                right("started");
+                auto bound = bind_neighbour_alltoallv(comm, in, std::vector<std::size_t>(counts), out.span(),
+                                                      neighbourhood(around), choice);
+                for (int run = 0; run != 2; ++run) {
+                    bound.start();
+                    bound.wait();
+                    right("bound");
+                }
+            }
+        });
+    };
+    SECTION("automatic") { check_alike(automatic{}); }
+    SECTION("straight") { check_alike(direct_neighbours{}); }
+    SECTION("by dimension") { check_alike(by_dimension{}); }
+}
+
+TEST_CASE("neighbour_alltoallv: a halo of faces, edges and corners goes by dimension, long as it is") {
+    // 6 faces of 10,000 elements, 12 edges of 100 and 8 corners: nearly all goes over one hop.
+    const grid_neighbours cube{.extents = {3, 3, 3}, .offsets = box_offsets(3)};
+    std::vector<std::size_t> counts;
+    for (const grid_offset& o : cube.offsets) {
+        std::size_t each = 1;
+        for (std::uint32_t d = 0; d != 3; ++d) each *= o.by[d] == 0 ? 100 : 1;
+        counts.push_back(each);
+    }
+    const model::alpha_beta_gamma model{.alpha_ns = 1000, .beta_ns_per_byte = 1};
+    std::atomic<int> wrong{0};
+    in_process{27}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.costs = model}};
+        const auto is_bound = [&](const auto& plan) { return comm.core()->plans.find_plan(plan) != nullptr; };
+        std::vector<char> in(6 * 10'000 + 12 * 100 + 8), out(in.size());
+        neighbour_alltoallv(comm, in, counts, out, cube);
+        wrong += !is_bound(plan_neighbour_alltoall(by_dimension{}, cube, {.size = 27}));
+        wrong += is_bound(plan_neighbour_alltoall(direct_neighbours{}, cube, {.size = 27}));
+        std::vector<std::size_t> corners; // the longest blocks make three hops
+        for (const std::size_t c : counts) corners.push_back(c == 1 ? 10'000 : 1);
+        in.resize(8 * 10'000 + 18), out.resize(in.size());
+        neighbour_alltoallv(comm, in, corners, out, cube);
+        wrong += !is_bound(plan_neighbour_alltoall(direct_neighbours{}, cube, {.size = 27}));
+    });
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("neighbour_alltoall: a plan or an algorithm of this neighbourhood, started and bound") {
     const neighbourhood around = grid_neighbours{.extents = {3, 2}, .offsets = box_offsets(2), .ends = {true}};
     test::faults faults;
@@ -218,6 +287,14 @@ TEST_CASE("neighbour_alltoall: what breaks a rule is named") {
     check_forms(v(in, {2, 2}, out, {2, 1}), bad, "receive_counts: their sum");
     check_forms(v(in, {2, 2}, std::span(longer), {2, 2}), bad, "receive_counts: their sum");
     check_forms(v(in, {3, 1}, out, {3, 1}), errc::ok);
+    const auto alike = [&](std::vector<std::size_t> counts, std::span<int> to, const neighbourhood& where) {
+        return [&comm, in, counts, to, where](auto&... r) { neighbour_alltoallv(comm, in, counts, to, where, r...); };
+    };
+    check_forms(alike({4}, out, around), bad, "counts: one for each offset");
+    check_forms(alike({3, 2}, out, around), bad, "counts: their sum is not the length of in");
+    check_forms(alike({3, 1}, std::span(longer), around), bad, "counts: their sum is not the length of out");
+    check_forms(alike({3, 1}, out, graph), bad, "counts: one list for all ranks is for grids");
+    check_forms(alike({3, 1}, out, around), errc::ok);
     CHECK_FALSE(comm.poison());
 
     std::atomic<int> wrong{0};
@@ -279,6 +356,14 @@ TEST_CASE("neighbour_alltoall: ranks that do not make the same call are told so"
             neighbour_alltoall(comm, in, out, ring, s);
         },
         mismatch::count);
+    seen( // other lengths of the same sum
+        [&](auto& comm, status& s) {
+            const std::vector<std::size_t> counts =
+                comm.rank() == 3 ? std::vector<std::size_t>{1, 2} : std::vector<std::size_t>{2, 1};
+            std::vector<int> in(3), out(3);
+            neighbour_alltoallv(comm, in, counts, out, ring, by_dimension{}, s);
+        },
+        mismatch::plan);
     seen( // rank 3 sends more than its neighbour expects
         [&](auto& comm, status& s) {
             std::vector<std::size_t> send(2, 1), receive(2, 1);

@@ -328,19 +328,25 @@ void matrices(faults& found, communicator<endpoint>& comm, std::size_t n, layout
               in_place, place, lengths);
 }
 
+enum class lengths { equal, of_each, of_offsets };
+
 // Neighbours on a line: place 0 and place 2 are of the rank below, place 1 of the one above; ranks at the ends lack one.
-void neighbours(faults& found, communicator<endpoint>& comm, std::size_t n, layout one, layout two, bool differ) {
+void neighbours(faults& found, communicator<endpoint>& comm, std::size_t n, layout one, layout two, lengths kind) {
     const rank_t r = comm.rank();
     const neighbourhood line = grid_neighbours{.extents = {comm.size()}, .offsets = {{1}, {-1}, {1}}, .ends = {true}};
-    const auto length = [&](block_t b) { return differ && b != neighbourhood::no_block ? (b * 3 + n) % 5 : n; };
+    const bool differ = kind != lengths::equal;
+    const auto length = [&](block_t b, block_t k) {
+        if (kind == lengths::of_offsets) return (k * 2 + n) % 4;
+        return differ && b != neighbourhood::no_block ? (b * 3 + n) % 5 : n;
+    };
     std::vector<std::size_t> send(3), receive(3);
     std::vector<std::ptrdiff_t> send_at(3), receive_at(3);
     std::size_t sends = 0, receives = 0, send_slots = 0, receive_slots = 0;
     for (block_t k = 3; k-- != 0;) { // the other way round in memory, with gaps, if they differ
         send_at[k] = static_cast<std::ptrdiff_t>(differ ? send_slots : k * n);
         receive_at[k] = static_cast<std::ptrdiff_t>(differ ? receive_slots : k * n);
-        sends += send[k] = length(line.first_block(r) + k);
-        receives += receive[k] = length(line.arriving(r, k));
+        sends += send[k] = length(line.first_block(r) + k, k);
+        receives += receive[k] = length(line.arriving(r, k), k);
         send_slots += send[k] + (differ ? 1 : 0);
         receive_slots += receive[k] + (differ ? 1 : 0);
     }
@@ -377,6 +383,12 @@ void neighbours(faults& found, communicator<endpoint>& comm, std::size_t n, layo
     }
     from.displacements = send_at;
     into.displacements = receive_at;
+    if (kind == lengths::of_offsets) {
+        every_way(found, named("neighbour_alltoallv of offsets", one, two, 0), comm, neighbour_alltoallv,
+                  start_neighbour_alltoallv, bind_neighbour_alltoallv, fill, all_to_all, from,
+                  std::span<const std::size_t>(send), into, line, by_dimension{});
+        return;
+    }
     every_way(found, named("neighbour_alltoallv", one, two, 0), comm, neighbour_alltoallv, start_neighbour_alltoallv,
               bind_neighbour_alltoallv, fill, all_to_all, from, std::span<const std::size_t>(send), into,
               std::span<const std::size_t>(receive), line);
@@ -417,8 +429,11 @@ TEST_CASE("run time: blocks in every layout") {
                         blocks(found, comm, 5, one, two, differ);
                         matrices(found, comm, 0, one, two, differ);
                         matrices(found, comm, 3, one, two, differ);
-                        neighbours(found, comm, 0, one, two, differ);
-                        neighbours(found, comm, 3, one, two, differ);
+                        for (const lengths kind : {lengths::equal, lengths::of_each, lengths::of_offsets}) {
+                            if ((kind == lengths::equal) == differ) continue;
+                            neighbours(found, comm, 0, one, two, kind);
+                            neighbours(found, comm, 3, one, two, kind);
+                        }
                     }
         });
 }

@@ -142,8 +142,10 @@ std::span<const named_algorithm> named_algorithms(collective c) {
                              {"one_two_three_doubling", "one_two_three_doubling", bough::one_two_three_doubling{}}};
     static const list alltoall{
         {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
-        {"bruck", "bruck_alltoall", bough::bruck_alltoall{},
-         [](bough::rank_t ports) -> bough::any_algorithm { return bough::bruck_alltoall{ports}; }}};
+        {"bruck", "bruck_alltoall", bough::bruck_alltoall{}, [](bough::rank_t ports) -> bough::any_algorithm {
+             if (ports == 0) throw usage_error("--degree", "bruck needs at least one port");
+             return bough::bruck_alltoall{ports};
+         }}};
     switch (c) {
     case collective::allreduce: return allreduce;
     case collective::reduce: return reduce;

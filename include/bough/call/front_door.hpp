@@ -118,6 +118,7 @@ struct typed_call {
     // For a neighbourhood collective, besides: what the operation keeps of its places.
     std::span<const placed_block> placed{};
     bool in_slots = false; // the call is one of slots (bough/call/in_slots.hpp)
+    block_t repeat = 0;    // the lengths of so many blocks repeat (bough/engine/call.hpp)
     // If the type is known at run time only, T is std::byte, and an element has so many of them.
     std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
     combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
@@ -181,6 +182,7 @@ call call_of(const typed_call<T>& typed) noexcept {
     c.column_offsets = typed.column_offsets;
     c.placed = typed.placed;
     c.in_slots = typed.in_slots;
+    c.repeat = typed.repeat;
     return c;
 }
 

@@ -69,6 +69,19 @@ neighbour_output neighbour_output_of(const neighbourhood& around, rank_t rank) {
     });
 }
 
+// Gives a call the lengths of its blocks. `each_alike`: those of a place are the same on all ranks of the grid.
+template <class T>
+void set_lengths(typed_call<T>& typed, const rank_blocks& row, const rank_blocks& column, bool each_alike) {
+    typed.row_offsets = row.offsets();
+    typed.column_offsets = column.offsets();
+    if (!each_alike || row.offsets().size() == 1) return; // without offsets there are no blocks
+    typed.offsets = row.offsets();
+    typed.repeat = static_cast<block_t>(row.offsets().size() - 1);
+    const std::size_t most = ~std::size_t{0} / 4 / typed.element_bytes; // it only tells how long the blocks are
+    typed.count = row.total() > most / typed.at.size ? most : row.total() * typed.at.size;
+    typed.signature.count = row.total();
+}
+
 // The call without its data. `each`: the elements of a block, 0 if blocks differ in length.
 template <class Goal, class T>
 status place_neighbours(typed_call<T>& typed, const neighbourhood& around, rank_t rank, std::size_t each,
@@ -126,14 +139,30 @@ public:
         else
             check_own(around, rank);
     }
+    // The same counts on all ranks, for each offset of a grid.
+    neighbour_counts(const neighbourhood& around, rank_t rank, std::span<const std::size_t> counts,
+                     std::size_t element_bytes, std::size_t units = 1)
+        : each_alike(true), row(rank_blocks::of(around.sends(rank), counts, element_bytes, units)), column(row) {
+        if (!around.is_grid())
+            bad_ = invalid_argument("counts: one list for all ranks is for grids; give send_counts and receive_counts");
+        else if (counts.size() != around.sends(rank))
+            bad_ = invalid_argument("counts: one for each offset of the grid");
+        else if (row.bad())
+            bad_ = row.bad();
+    }
     // What is wrong with them, or with data of so many elements.
     status check(std::size_t in, std::size_t out) const noexcept {
         if (bad_) return bad_;
-        if (in != row.total()) return invalid_argument("send_counts: their sum is not the length of in");
-        if (out != column.total()) return invalid_argument("receive_counts: their sum is not the length of out");
+        if (in != row.total())
+            return invalid_argument(each_alike ? "counts: their sum is not the length of in"
+                                               : "send_counts: their sum is not the length of in");
+        if (out != column.total())
+            return invalid_argument(each_alike ? "counts: their sum is not the length of out"
+                                               : "receive_counts: their sum is not the length of out");
         return own_;
     }
 
+    bool each_alike = false; // on all ranks
     rank_blocks row, column;
 
 private:
@@ -156,14 +185,20 @@ using neighbour_plan = std::variant<decltype(make_plan<Goal>(direct_neighbours{}
 template <class Goal, RunsCalls Comm, class T>
 const neighbour_plan<Goal>* choose_neighbour_plan(Comm& comm, const typed_call<T>& typed, const neighbourhood& around) {
     const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
-    const choice_key key{.kind = Goal::kind, .size_class = size_class, .members = around.hash()};
+    const std::uint64_t lengths = typed.repeat == 0 ? 0 : hash_offsets(typed.offsets);
+    const choice_key key{.kind = Goal::kind, .size_class = size_class, .members = around.hash() ^ lengths};
     return comm.template remember_plan<neighbour_plan<Goal>>(key, [&] {
         using combined = std::remove_cvref_t<decltype(by_dimension{}.algorithm_for(Goal{}))>;
         bool combines = false;
         if (around.is_grid() && !around.grid().offsets.empty()) {
             const problem what = detail::problem_of(comm, size_class, false);
-            const decision made = choose_for_neighbours<Goal>(around, typed.at, what, comm.options().costs);
-            combines = made && made.winner().what.algorithm.template get<combined>() != nullptr;
+            const any_cost_model& costs = comm.options().costs;
+            if (typed.repeat != 0) {
+                combines = bough::combines_lengths(around, typed.offsets, typed.at, what, costs);
+            } else {
+                const decision made = choose_for_neighbours<Goal>(around, typed.at, what, costs);
+                combines = made && made.winner().what.algorithm.template get<combined>() != nullptr;
+            }
         }
         const Goal wanted{around};
         return std::make_shared<const neighbour_plan<Goal>>(
@@ -185,7 +220,7 @@ status run_neighbours(Comm& comm, typed_call<T> typed, const neighbourhood& arou
     if constexpr (std::same_as<Choice, automatic>) {
         const auto run = [&](const auto& plan) { return detail::run_typed(comm, plan, typed); };
         // Blocks whose lengths only their two ends know go straight.
-        ended = typed.row_offsets.empty()
+        ended = typed.row_offsets.empty() || typed.repeat != 0
                     ? std::visit(run, *detail::choose_neighbour_plan<Goal>(comm, typed, around))
                     : detail::run_choice<Goal>(comm, typed, direct_neighbours{}.algorithm_for(Goal{around}), unchanged);
     } else if constexpr (FamilyFor<Choice, Goal>) {

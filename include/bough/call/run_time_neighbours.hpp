@@ -45,10 +45,7 @@ status run_checked_neighbours(Comm& comm, const const_elements& in, const const_
     typed_call<std::byte> typed = run_time_typed(in.type, unit, 0, each, {.size = comm.size()});
     if (const status bad = detail::place_neighbours<Goal>(typed, around, comm.rank(), each, unit))
         return comm.refuse(bad);
-    if (counts != nullptr) {
-        typed.row_offsets = counts->row.offsets();
-        typed.column_offsets = counts->column.offsets();
-    }
+    if (counts != nullptr) detail::set_lengths(typed, counts->row, counts->column, counts->each_alike);
     typed.in_part.count = units_of(in);
     typed.out_part = {0, units_of(out)};
     typed.in = static_cast<const std::byte*>(in.data);
@@ -100,17 +97,16 @@ status run_time_neighbours(Comm& comm, const const_elements& in, const const_ele
         return detail::run_checked_neighbours<Goal>(comm, in, out, around, each, nullptr, choice);
     });
 }
-// An alltoall of blocks that differ in length.
-template <RunsCalls Comm, class Choice>
-status run_time_neighbours(Comm& comm, const const_elements& in, std::span<const std::size_t> send_counts,
-                           const const_elements& out, std::span<const std::size_t> receive_counts,
-                           const neighbourhood& around, const Choice& choice) {
+// An alltoall of blocks that differ in length. make_counts(unit, units): in units of so many bytes, so many an element.
+template <RunsCalls Comm, class F, class Choice>
+status run_time_neighbour_lengths(Comm& comm, const const_elements& in, const const_elements& out,
+                                  const neighbourhood& around, const F& make_counts, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const rank_t rank = comm.rank();
         if (const status bad = around.check(comm.size())) return comm.refuse(bad);
         if (const status bad = check_neighbour_sides(in, out, around, rank, true)) return comm.refuse(bad);
         const std::size_t unit = unit_of(in.type);
-        const neighbour_counts counts(around, rank, send_counts, receive_counts, unit, in.type.size / unit);
+        const neighbour_counts counts = make_counts(unit, in.type.size / unit);
         if (const status bad = counts.check(units_of(in), units_of(out))) return comm.refuse(bad);
         return detail::run_checked_neighbours<goal::neighbour_alltoall>(comm, in, out, around, 0, &comm.hold(counts),
                                                                         choice);

@@ -104,7 +104,7 @@ public:
     }
     // Allocates what the first start of a bound operation needs.
     void reserve(prepared& work, const call& c, const call_signature& signature) {
-        if (is_stale() || (!c.row_offsets.empty() && !work.direct())) return; // each start is refused
+        if (is_stale() || lacks_lengths(work, c)) return; // each start is refused
         late_part late;
         (void)find_late_part(c, signature, late);
         work.prepare(c);
@@ -284,12 +284,16 @@ private:
         if (to) ignore_exceptions([&] { to.function(to, make_report()); });
     }
 
+    // Does the plan pass on blocks whose lengths this rank does not know?
+    static bool lacks_lengths(const prepared& work, const call& c) noexcept {
+        return !c.row_offsets.empty() && c.repeat == 0 && !work.direct();
+    }
     status start_tagged(session_operation& op, prepared& work, const call& c, call_signature signature,
                         const envelope& tag, std::uint64_t timeout_ns, bool& has_started) {
         signature.plan = work.bound().plan_id;
         if (!c.offsets.empty()) signature.plan ^= hash_offsets(c.offsets); // cutting the vector is part of the plan
         if (!c.row_offsets.empty()) {
-            if (!work.direct()) {
+            if (lacks_lengths(work, c)) {
                 session_->refuse(tag, errc::unsupported, members_);
                 status s =
                     invalid_argument("plan: passes on blocks of other ranks, whose lengths this rank does not know");

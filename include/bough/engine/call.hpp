@@ -37,13 +37,16 @@ struct call {
     // is `count`. Empty: the elements are spread evenly. Equal on all ranks. Read until the
     // operation has started.
     std::span<const std::uint64_t> offsets{};
+    // If not 0: the offsets are those of so many blocks, and further blocks have the same lengths, again and again.
+    // So ranks know the lengths of blocks of others.
+    block_t repeat = 0;
     // For an alltoall, the blocks are a matrix with `row` blocks in a row. The input is the row
     // that begins with input_block. The output is the column that begins with output_block, its
     // blocks one behind the other. 0: no matrix.
     block_t row = 0;
     // If the blocks of an alltoall differ in length: the elements at which the blocks of the row
     // begin in the input, and those of the column in the output, each with the end: row + 1 numbers
-    // each. A rank knows no other lengths, so the plan must be direct().
+    // each. Unless they repeat, a rank knows no other lengths, so the plan must be direct().
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
     // For a neighbourhood collective: the input is the row that begins with input_block, and these are the blocks of
     // the output, each once, in the order of their numbers. Offsets as above, column_offsets by place. Other places

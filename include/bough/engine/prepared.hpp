@@ -161,8 +161,10 @@ private:
         const detail::block_offsets blocks(c, count);
         ++layouts_; // now, as memory may run out below
         laid_out_.forget();
-        BOUGH_EXPECTS(c.row_offsets.empty() || direct(), "row_offsets: only for plans that need no scratch");
-        BOUGH_EXPECTS(!is_matrix(c) || c.count % count == 0, "count: the blocks of a matrix have one length");
+        BOUGH_EXPECTS(c.row_offsets.empty() || c.repeat != 0 || direct(),
+                      "row_offsets: only for plans that need no scratch");
+        BOUGH_EXPECTS(!is_matrix(c) || c.repeat != 0 || c.count % count == 0,
+                      "count: the blocks of a matrix have one length");
         scratch_.lay_out(bound_, blocks);
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
         for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)

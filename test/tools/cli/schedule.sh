@@ -18,7 +18,7 @@ prints '"rank": 4'
 prints_not '"rank": 3'
 
 refuses "COLLECTIVE: there is no 'alltosome'; known are reduce, allreduce, broadcast, barrier, gather" schedule alltosome flat --ranks 3
-refuses "ALGORITHM: reduce has no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat" schedule reduce oak --ranks 3
+refuses "ALGORITHM: reduce has no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat, bine" schedule reduce oak --ranks 3
 refuses "ALGORITHM: scan has no 'flat'; known are recursive_doubling" schedule scan flat --ranks 3
 refuses "ALGORITHM: reduce has no 'recursive_doubling'" schedule reduce recursive_doubling --ranks 3
 refuses "ALGORITHM: allreduce has no 'dissemination'" schedule allreduce dissemination --ranks 3

@@ -38,7 +38,7 @@ refuses "--latency: does not change flat, a shape" tree flat --ranks 4 --latency
 refuses "--members: does not change chain, a shape" tree chain --ranks 4 --members 1
 refuses "--costs: postal is made of --latency and --gap alone" tree postal --ranks 4 --latency 1 --gap 1 --costs 1,2
 refuses "SHAPE is required" tree
-refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat, spoc, fnf, search, optimal, interval, postal, arrival" tree oak --ranks 3
+refuses "SHAPE: there is no 'oak'; known are binomial, binomial_high, fnomial, degree_k, kary, chain, flat, bine, spoc, fnf, search, optimal, interval, postal, arrival" tree oak --ranks 3
 refuses "--ranks: is given once, not 2 times" tree flat --ranks 9 --ranks 8
 refuses "--ranks: needs a value, P" tree flat --ranks
 refuses "--root: needs a number from 0 to 2, not '3'" tree flat --ranks 3 --root 3

@@ -6,7 +6,7 @@
 run 0 verify allreduce recursive_doubling --ranks 13
 prints "13 ranks, root 0, 1 block: proved"
 matches '^  rounds +5 '
-for shape in binomial binomial_high fnomial degree_k kary chain flat; do
+for shape in binomial binomial_high fnomial degree_k kary chain flat bine; do
     run 0 verify reduce "$shape" --ranks 1..20 --blocks 2
     prints "proved for each of 20 sizes"
     run 0 verify allreduce "$shape" --ranks 7 --root 3

@@ -90,6 +90,16 @@ struct neighbour_alltoall_by_dimension {
             routes, rank,
             [&](rank_t sender, std::uint32_t i, std::int32_t step) { return routes.alltoall(sender, i, step); }, out);
     }
+    // How many hops a block of this place makes, at most. Pre: the neighbourhood is a grid.
+    constexpr std::uint32_t hops(block_t place) const noexcept {
+        const grid_neighbours& grid = neighbours.grid();
+        std::uint32_t count = 0;
+        for (std::uint32_t d = 0; d != grid.extents.dimensions; ++d) {
+            const std::int64_t by = grid.offsets[place].by[d];
+            count += (grid.ends[d] ? by : by % static_cast<std::int64_t>(grid.extents.extent[d])) != 0 ? 1 : 0;
+        }
+        return count;
+    }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return detail::blocks_of(neighbours, size); }
     template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {

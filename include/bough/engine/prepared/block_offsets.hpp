@@ -30,14 +30,15 @@ class block_offsets {
 public:
     // Pre: blocks != 0. The call's offsets outlive this object.
     block_offsets(const call& c, block_t blocks)
-        : given_(c.offsets.empty() ? nullptr : c.offsets.data()), even_(c.count, blocks),
+        : given_(c.offsets.empty() ? nullptr : c.offsets.data()), repeat_(c.repeat), even_(c.count, blocks),
           element_bytes_(c.element_bytes) {
-        BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{blocks} + 1,
+        BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{repeat_ != 0 ? repeat_ : blocks} + 1,
                       "offsets: one per block is needed, and the end");
     }
 
     // Where block `b` begins. Behind the last block: where that ends.
     std::uint64_t begin(block_t b) const noexcept {
+        if (repeat_ != 0) return (b / repeat_ * given_[repeat_] + given_[b % repeat_]) * element_bytes_;
         return (given_ != nullptr ? given_[b] : even_.begin(b)) * element_bytes_;
     }
     std::uint64_t length(block_t first, block_t last) const noexcept { return begin(last) - begin(first); }
@@ -45,6 +46,7 @@ public:
 
 private:
     const std::uint64_t* given_; // null: the blocks are even
+    block_t repeat_;             // the lengths of so many blocks are given; 0: of all
     even_blocks even_;
     std::uint32_t element_bytes_;
 };

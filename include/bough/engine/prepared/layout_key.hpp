@@ -20,7 +20,7 @@ class basic_layout_key {
 public:
     bool is_of(const call& c) const noexcept {
         if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != input_block_ ||
-            c.output_block != output_block_ || c.row != row_)
+            c.output_block != output_block_ || c.row != row_ || c.repeat != repeat_)
             return false;
         return (!has_offsets_ && !has_offsets(c)) || has_same_offsets(c);
     }
@@ -32,6 +32,7 @@ public:
         input_block_ = c.input_block;
         output_block_ = c.output_block;
         row_ = c.row;
+        repeat_ = c.repeat;
         if (has_offsets_ || has_offsets(c)) assign_offsets(c);
         count_ = c.count;
     }
@@ -67,7 +68,7 @@ private:
     std::uint64_t count_ = none;
     std::uint32_t element_bytes_ = 0;
     block_t input_block_ = 0, output_block_ = 0;
-    block_t row_ = 0;
+    block_t row_ = 0, repeat_ = 0;
     bool has_offsets_ = false;
     detail::plain_list<std::uint64_t> offsets_, row_offsets_, column_offsets_;
     detail::plain_list<placed_block> placed_;
