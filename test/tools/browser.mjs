@@ -1,65 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
 // The playground in headless Chromium, used as by a visitor: browser.mjs PAGE CHROMIUM check [PICTURE]
-// or: times. Talks to Chromium by its debugging pipe.
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { spawn } from "node:child_process";
+// or: times.
+import { browse } from "./chromium.mjs";
 
 const [page, chromium, what, picture] = process.argv.slice(2);
-const profile = fs.mkdtempSync(path.join(os.tmpdir(), "bough-browser-"));
-const child = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir=" + profile, "about:blank"],
-                    { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-let status = 1, faults = 0, number = 0, session, rest = "";
-const open = new Map(), errors = [];
-const deadline = setTimeout(() => { console.log("FAILED: no end after 240 s"); finish(); }, 240000);
-function finish() {
-  clearTimeout(deadline);
-  child.kill("SIGKILL");
-  child.once("exit", () => { fs.rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); process.exit(status); });
-}
-child.stdio[4].on("data", data => {
-  const parts = (rest + data).split("\0");
-  rest = parts.pop();
-  for (const part of parts) {
-    const message = JSON.parse(part);
-    if (message.method === "Runtime.exceptionThrown") errors.push(message.params.exceptionDetails.exception?.description ?? message.params.exceptionDetails.text);
-    const waiting = open.get(message.id);
-    open.delete(message.id);
-    if (waiting) message.error ? waiting.reject(new Error(message.error.message)) : waiting.resolve(message.result);
+browse(chromium, async shown => {
+  const { evaluate, expect, press, pause, resize, errors } = shown;
+  const said = () => evaluate("document.getElementById('said').textContent");
+  const focused = () => evaluate("(e => e.id || e.getAttribute('aria-label') || e.textContent)(document.activeElement)");
+  async function load(link, width, height) {
+    await resize(width, height);
+    await shown.load("file://" + page + link, "document.documentElement?.dataset.ready === '1'");
   }
-});
-const send = (method, params = {}) => new Promise((resolve, reject) => {
-  open.set(++number, { resolve, reject });
-  child.stdio[3].write(JSON.stringify({ id: number, method, params, ...(session ? { sessionId: session } : {}) }) + "\0");
-});
-const evaluate = async expression => {
-  const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
-  if (exceptionDetails) throw new Error(expression + ": " + (exceptionDetails.exception?.description ?? exceptionDetails.text));
-  return result.value;
-};
-const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
-const expect = (right, text) => { if (!right) { console.log("FAILED: " + text); faults = 1; } };
-const codes = { Tab: 9, Enter: 13, ArrowLeft: 37, ArrowRight: 39, ArrowDown: 40, " ": 32 };
-async function press(key) {
-  const event = { key, code: key === " " ? "Space" : key, windowsVirtualKeyCode: codes[key], ...(key === "Enter" ? { text: "\r" } : {}) };
-  await send("Input.dispatchKeyEvent", { type: "keyDown", ...event });
-  await send("Input.dispatchKeyEvent", { type: "keyUp", ...event });
-}
-async function load(link, width, height) {
-  await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
-  await send("Page.navigate", { url: "about:blank" });
-  await send("Page.navigate", { url: "file://" + page + link });
-  for (let i = 0; i < 300 && (await evaluate("document.documentElement?.dataset.ready")) !== "1"; ++i) await pause(100);
-}
-const said = () => evaluate("document.getElementById('said').textContent");
-const focused = () => evaluate("(e => e.id || e.getAttribute('aria-label') || e.textContent)(document.activeElement)");
-
-try {
-  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
-  session = (await send("Target.attachToTarget", { targetId, flatten: true })).sessionId;
-  await send("Page.enable");
-  await send("Runtime.enable");
   if (what === "check") {
     // By keyboard alone: from the first control on, each has the focus in turn.
     await load("#ranks=13", 1400, 1000);
@@ -81,8 +33,8 @@ try {
     expect(third > 0 && third < end, "event by event");
     if (picture) {
       await evaluate("setTime(now * 1.9)");
-      await send("Emulation.setDeviceMetricsOverride", { width: 1400, height: 1500, deviceScaleFactor: 1, mobile: false });
-      fs.writeFileSync(picture, Buffer.from((await send("Page.captureScreenshot", { format: "png" })).data, "base64"));
+      await resize(1400, 1500);
+      await shown.picture(picture);
     }
     // A step is deleted, changed and brought back.
     await evaluate("document.querySelector('[aria-label=\"Delete step 0 of rank 0\"]').focus()");
@@ -135,6 +87,4 @@ try {
     console.log("256 ranks, answer and drawing, ms (the slowest ten of " + times.length + "):");
     for (const [name, ms] of times.slice(0, 10)) console.log(`${name}: ${ms.toFixed(0)}`);
   }
-  status = faults;
-} catch (error) { console.log("FAILED: " + error.message); }
-finish();
+});

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSL-1.0
-# Makes the site and tries it: site_test.sh SOURCE_DIR OUTPUT. The library of the playground is asked
+# Makes the playground and tries it: site_test.sh SOURCE_DIR OUTPUT. The library of the playground is asked
 # from Node, and the page is opened in headless Chromium, if these are there. Nothing is installed.
 set -u
 root=$1 site=$2
@@ -13,7 +13,7 @@ page=$site/playground.html
 faults=0
 skipped=
 fail() { echo "FAILED: $*"; faults=1; }
-BOUGH_SITE_OUTPUT=$site "$root/tools/site" --no-setup || exit 1
+BOUGH_SITE_OUTPUT=$site "$root/tools/site" --no-setup playground || exit 1
 [ "$(stat -c %s "$page")" -lt 1000000 ] || fail "the page has a million bytes or more"
 ! grep -qE '(src|href)="?https?:|@import|url\(' "$page" || fail "the page loads something from elsewhere"
 
