@@ -225,10 +225,12 @@ public:
 
 } // namespace detail
 
+// The category of bough's codes, "bough"; its messages are those of describe(errc).
 inline const std::error_category& error_category() noexcept {
     static const detail::category instance;
     return instance;
 }
+// By this an errc converts to a std::error_code.
 inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
 
 // The exception that bough throws: this, or a class that is derived from it. details() has the

@@ -75,6 +75,7 @@ struct owned_blocks_algorithm {
 
 } // namespace detail
 
+// Every rank gets the result of the block that it owns.
 struct by_owner_reduce_scatter : detail::owned_blocks_algorithm {
     using serves = goals<goal::reduce_scatter>;
     using text_tells = by_owner_reduce_scatter;
@@ -88,6 +89,7 @@ struct by_owner_reduce_scatter : detail::owned_blocks_algorithm {
     friend constexpr bool operator==(const by_owner_reduce_scatter&, const by_owner_reduce_scatter&) = default;
 };
 
+// Every rank gets the whole result: after the reduce_scatter each owner sends its block to all.
 struct by_owner_allreduce : detail::owned_blocks_algorithm {
     using serves = goals<goal::allreduce>;
     using text_tells = by_owner_allreduce;
@@ -106,6 +108,7 @@ struct by_owner_allreduce : detail::owned_blocks_algorithm {
     friend constexpr bool operator==(const by_owner_allreduce&, const by_owner_allreduce&) = default;
 };
 
+// The root gets the whole result: after the reduce_scatter each owner sends its block there.
 struct by_owner_reduce : detail::owned_blocks_algorithm {
     using serves = goals<goal::reduce>;
     using text_tells = by_owner_reduce;

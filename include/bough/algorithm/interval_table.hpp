@@ -31,6 +31,7 @@ private:
     bool ordered_ = false;
 };
 
+// What makes an interval_table a tree source; algorithms call these.
 constexpr const table& bind_tree(const interval_table& source, const dimensions&) noexcept { return source.tree(); }
 constexpr status check_tree(const interval_table& source, const dimensions& at) {
     if (const status bad = check_tree(source.tree(), at)) return bad;

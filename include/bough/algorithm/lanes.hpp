@@ -258,6 +258,8 @@ concept LaneLevelFor =
      ((std::same_as<Goal, goal::broadcast> || std::same_as<Goal, goal::allgather>)&&Serving<C, goal::allgather>));
 } // namespace detail
 
+// A family: `inner` within each group, `outer` between the groups in lanes
+// (bough/algorithm/composed.hpp).
 template <class Inner, class Outer, Grouping Groups>
 struct composed {
     Inner inner{};
@@ -273,6 +275,7 @@ struct composed {
     // It is constexpr if those of the levels are.
     friend bool operator==(const composed&, const composed&) = default;
 };
+// Makes one of its three parts.
 template <class Inner, class Outer, Grouping Groups>
 constexpr composed<Inner, Outer, Groups> compose(const Inner& inner, const Outer& outer, const Groups& groups) {
     return {inner, outer, groups};

@@ -145,6 +145,8 @@ concept LeaderLevelFor = (std::same_as<Goal, goal::allreduce> && LevelFor<C, goa
                          ((std::same_as<Goal, goal::reduce> || std::same_as<Goal, goal::broadcast>)&&LevelFor<C, Goal>);
 } // namespace detail
 
+// A family: `inner` within each group, `outer` between the leaders of the groups
+// (bough/algorithm/composed.hpp).
 template <class Inner, class Outer, Grouping Groups>
 struct composed_leaders {
     Inner inner{};
@@ -161,6 +163,7 @@ struct composed_leaders {
                            const composed_leaders&) = default; // constexpr if those of the levels are
 };
 
+// Makes one of its three parts.
 template <class Inner, class Outer, Grouping Groups>
 constexpr composed_leaders<Inner, Outer, Groups> compose_leaders(const Inner& inner, const Outer& outer,
                                                                  const Groups& groups) {

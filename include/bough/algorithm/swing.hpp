@@ -64,6 +64,7 @@ constexpr label swing_label(const char* name, const grid_extents& extents) {
 }
 } // namespace detail
 
+// The reduce_scatter alone. It uses one port.
 struct swing_reduce_scatter {
     using serves = goals<goal::reduce_scatter>;
     grid_extents extents{}; // none: one ring
@@ -86,6 +87,7 @@ struct swing_reduce_scatter {
     friend constexpr bool operator==(const swing_reduce_scatter&, const swing_reduce_scatter&) = default;
 };
 
+// The allgather alone. It uses one port.
 struct swing_allgather {
     using serves = goals<goal::allgather>;
     grid_extents extents{}; // none: one ring
@@ -103,6 +105,7 @@ struct swing_allgather {
     friend constexpr bool operator==(const swing_allgather&, const swing_allgather&) = default;
 };
 
+// The allreduce alone: a reduce_scatter and an allgather on each port.
 struct swing_allreduce {
     using serves = goals<goal::allreduce>;
     grid_extents extents{}; // none: one ring

@@ -32,6 +32,7 @@ struct ordered {
 template <class S>
 ordered(S) -> ordered<S>;
 
+// The tree over the ranks of a plan.
 template <TreeShape S>
 constexpr tree<S> bind_tree(const S& shape, const dimensions& at) {
     return tree<S>(shape, at.size, at.root);
@@ -42,6 +43,7 @@ constexpr in_order<S> bind_tree(const ordered<S>& source, const dimensions& at) 
 }
 constexpr const table& bind_tree(const table& t, const dimensions&) noexcept { return t; }
 
+// What is wrong with a source for these dimensions, if anything.
 template <TreeShape S>
 constexpr status check_tree(const S& shape, const dimensions&) {
     return shape.check();
@@ -90,6 +92,8 @@ constexpr bracket_class tree_bracket(const S& source, const dimensions& at) {
         return {};
 }
 
+// What a tree algorithm can be given: bind_tree makes the tree of a plan, check_tree says what is
+// wrong with it, and tree_keeps_rank_order whether its reductions keep rank order.
 template <class S>
 concept TreeSource = requires(const S& source, const dimensions& at) {
     { bind_tree(source, at) } -> Tree;

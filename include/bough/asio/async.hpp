@@ -50,6 +50,7 @@ detail::status_token<std::decay_t<Token>> as_status(Token&& token) {
     return {std::forward<Token>(token)};
 }
 
+// Each is called as the front door of its name, with a completion token behind the arguments.
 inline constexpr detail::asynchronous<detail::allgather_forms> async_allgather{};
 inline constexpr detail::asynchronous<detail::allgatherv_forms> async_allgatherv{};
 inline constexpr detail::asynchronous<detail::allreduce_forms> async_allreduce{};

@@ -33,14 +33,17 @@ public:
 
 } // namespace detail
 
+// The category of these codes, "bough"; its messages are those of describe(errc).
 inline const boost::system::error_category& boost_error_category() noexcept {
     static const detail::boost_category instance;
     return instance;
 }
+// errc::ok becomes a code without an error.
 inline boost::system::error_code make_boost_error_code(errc code) noexcept {
     return code == errc::ok ? boost::system::error_code()
                             : boost::system::error_code(static_cast<int>(code), boost_error_category());
 }
+// Is `ec` this code of bough's category?
 inline bool operator==(const boost::system::error_code& ec, errc code) noexcept {
     return ec == make_boost_error_code(code);
 }

@@ -124,6 +124,7 @@ requires(!detail::AsioContext<E>) on_executor(T, const E&, const executor_option
 template <class T, detail::AsioContext C>
 on_executor(T, C&, const executor_options& = {}) -> on_executor<T, typename C::executor_type>;
 
+// Is T an on_executor?
 template <class T>
 inline constexpr bool is_on_executor_v = false;
 template <class T, class E>

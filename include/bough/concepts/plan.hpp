@@ -110,6 +110,7 @@ constexpr bool keeps_rank_order(const A& algorithm, const dimensions& at) {
     else
         return false;
 }
+// A::may_hold; false if the type has none.
 template <Algorithm A>
 inline constexpr bool may_hold_v = requires {
     requires A::may_hold;

@@ -92,6 +92,8 @@ struct exposure {
     friend constexpr bool operator==(const exposure&, const exposure&) noexcept = default;
 };
 
+// Ranks may also lend memory outside their regions: expose() gives a key, which the owner sends to
+// its peers; put_exposed() writes there; conceal() ends it.
 template <class X>
 concept ExposingRemoteWrites = RemoteWriteTransport<X> &&
     requires(X& t, std::span<std::byte> memory, const exposure& e, rank_t to, std::span<const std::byte> bytes,

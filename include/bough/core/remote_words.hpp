@@ -15,6 +15,7 @@
 
 namespace bough::inline BOUGH_ABI::remote_words {
 
+// Bytes of a word.
 inline constexpr std::size_t word = sizeof(std::uint64_t);
 static_assert(__atomic_always_lock_free(word, nullptr));
 

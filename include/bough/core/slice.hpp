@@ -23,6 +23,7 @@ struct buffer {
     std::uint32_t index = 0;
     friend constexpr bool operator==(const buffer&, const buffer&) = default;
 };
+// What a rank gives, and what it gets in the end; see above.
 inline constexpr buffer input{0};
 inline constexpr buffer output{1};
 constexpr buffer scratch(std::uint32_t plane) noexcept { return buffer{plane + 2}; }

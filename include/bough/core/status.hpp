@@ -12,6 +12,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How an operation ended.
 enum class errc : std::uint8_t {
     ok = 0,
     invalid_argument = 1, // an argument breaks the front door's rules; `argument` names it
@@ -85,6 +86,7 @@ private:
     }
 };
 
+// A status that refuses an argument. `argument`: a literal that begins with its name.
 constexpr status invalid_argument(const char* argument) noexcept {
     status s;
     s.code = errc::invalid_argument;

@@ -20,6 +20,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What a step does.
 enum class verb : std::uint8_t { send, receive, combine, copy };
 
 // A structural value: comparable, printable, usable as a template argument.
@@ -41,6 +42,7 @@ struct step {
     constexpr block_t blocks() const noexcept { return verb == verb::send ? a.count : out.count; }
 };
 
+// Makes a step; see above. `more`: the next part of the same message follows.
 constexpr step send_step(rank_t to, slice from, bool more = false) noexcept {
     return {verb::send, more, to, from, {}, {}};
 }

@@ -13,6 +13,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Stands where there is no step.
 inline constexpr std::uint32_t not_a_step = 0xffff'ffffu;
 
 // One step as the engine runs it.

@@ -69,6 +69,7 @@ struct combine_call {
         if (bytes != 0) function(state, lower, upper, out, static_cast<std::size_t>(bytes / element_bytes));
     }
 };
+// The part of a call that combines elements.
 constexpr combine_call combine_of(const call& c) noexcept {
     return {c.combine, c.combine_state, c.element_bytes, c.combine_many};
 }

@@ -44,6 +44,7 @@ concept StraightPort = requires(P& port, std::uint32_t step, rank_t peer, std::u
     port.release(held);
 };
 
+// The argument of the status for an op that calls the library from inside a combine.
 inline constexpr const char* op_calls_library = "op: it calls the library while the library calls it";
 
 // One step of a straight order. A receive whose payload is combined where it landed is part of its combine.

@@ -26,6 +26,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// One operation of a rank, as the file has it.
 struct goal_operation {
     enum class kind : std::uint8_t { send, receive, calc };
     kind what = kind::calc;
@@ -35,11 +36,13 @@ struct goal_operation {
     std::size_t line = 0;
     std::size_t first_step = 0, steps = 0; // its annotations, in goal_rank::steps
 };
+// `op` waits for `earlier`; both are indices in goal_rank::ops.
 struct goal_edge {
     std::uint32_t op = 0, earlier = 0;
     bool only_begun = false; // true for irequires
     std::size_t line = 0;
 };
+// All that the file says of one rank.
 struct goal_rank {
     std::vector<goal_operation> ops;
     std::vector<goal_edge> edges;

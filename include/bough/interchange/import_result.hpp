@@ -17,6 +17,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The first thing that is wrong in a file, and where.
 struct import_fault {
     std::string sentence{}; // empty: none
     std::size_t line = 0;   // from 1; 0: no line in particular

@@ -19,6 +19,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The types of steps. Behind each stands its word in the file.
 enum class msccl_verb : std::uint8_t {
     nothing,                 // nop: only waits
     send,                    // s
@@ -30,22 +31,27 @@ enum class msccl_verb : std::uint8_t {
     receive_reduce_send,     // rrs: passes op(src, message) on
     receive_reduce_copy_send // rrcs: dst = op(src, message); passes it on
 };
+// The word in the file.
 constexpr std::string_view msccl_verb_name(msccl_verb v) noexcept {
     constexpr std::array<std::string_view, 9> names{"nop", "s", "r", "cpy", "re", "rcs", "rrc", "rrs", "rrcs"};
     return names[static_cast<std::size_t>(v)];
 }
+// Does such a step take a message?
 constexpr bool msccl_receives(msccl_verb v) noexcept {
     return v == msccl_verb::receive || v >= msccl_verb::receive_copy_send;
 }
+// Does such a step send one?
 constexpr bool msccl_sends(msccl_verb v) noexcept {
     return v == msccl_verb::send || v == msccl_verb::receive_copy_send || v >= msccl_verb::receive_reduce_send;
 }
 
+// A place: a buffer of the GPU, and how many chunks into it.
 struct msccl_chunk {
     char buffer = 'i'; // i, o or s
     std::int64_t offset = 0;
     friend bool operator==(const msccl_chunk&, const msccl_chunk&) = default;
 };
+// One step of a thread block.
 struct msccl_step {
     msccl_verb what = msccl_verb::nothing;
     msccl_chunk source{}, target{};

@@ -15,6 +15,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How the process of one rank ended.
 struct rank_end {
     enum class how : unsigned char {
         exited,    // code: its exit status
@@ -42,6 +43,7 @@ struct launch_report {
     }
 };
 
+// "SIGKILL" and the like; empty for a number without a name here.
 inline const char* signal_name(int signal) noexcept {
     switch (signal) {
     case SIGHUP: return "SIGHUP";

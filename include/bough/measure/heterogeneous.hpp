@@ -46,6 +46,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How much is sent, and how often.
 struct heterogeneous_options {
     std::uint64_t short_bytes = 8, long_bytes = 4096;
     // Messages before the one to the echo. Not more than the transport takes at once: if it refuses
@@ -54,6 +55,7 @@ struct heterogeneous_options {
     std::uint32_t repetitions = 15;
 };
 
+// What was measured.
 struct heterogeneous_measurement {
     model::heterogeneous costs{};
     // Set if there are fewer than three ranks: then the costs of single ranks cannot be told apart.

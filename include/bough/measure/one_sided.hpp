@@ -23,6 +23,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How long to measure, and which way long messages take.
 struct one_sided_tune_options {
     // Round trips for each size and way, done in 5 parts; the fastest part counts.
     std::uint32_t rounds = 200;

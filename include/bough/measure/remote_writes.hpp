@@ -31,6 +31,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Which puts are timed, and how often.
 struct remote_write_timing_options {
     std::vector<std::uint64_t> bytes{8, 64, 512, 4096, 16384}; // multiples of 8, at least 8
     std::uint32_t rounds = 20;                                 // for each kind, size and part
@@ -41,6 +42,7 @@ struct remote_write_timing_options {
     std::uint64_t timeout_ns = 30'000'000'000; // for everything
 };
 
+// The samples, and the model that was fitted to them.
 struct remote_write_timing {
     status result{}; // deadline, peer_dead, or what the network says
     model::rdma_fit fit{};

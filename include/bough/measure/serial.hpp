@@ -29,6 +29,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What is timed, and how often.
 struct measure_options {
     rank_t max_ranks = 13; // reductions are done over 1 .. min(max_ranks, size) ranks
     std::uint32_t repetitions = 101;
@@ -36,6 +37,7 @@ struct measure_options {
     std::uint64_t long_bytes = 4096;
 };
 
+// The samples, and the model that was fitted to them.
 struct measurement {
     model::lrc_fit fit{};
     std::vector<model::reduction_sample> samples; // medians

@@ -41,6 +41,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Which sizes are timed, and for how long.
 struct transfer_options {
     // ascending; rounded to whole doubles.
     std::vector<std::uint64_t> bytes{8, 1024, 16384, 131072, 1048576};
@@ -48,6 +49,7 @@ struct transfer_options {
     std::uint64_t budget_ns = 300'000'000; // for everything
 };
 
+// The samples, and the model that was fitted to them.
 struct transfer_measurement {
     model::alpha_beta_gamma_fit fit{};
     std::vector<model::transfer_sample> samples; // medians

@@ -41,12 +41,14 @@ struct reduction_sample {
     friend constexpr bool operator==(const reduction_sample&, const reduction_sample&) = default;
 };
 
+// How samples are treated.
 struct fit_options {
     // Replace equal runs by their median first: outliers (an interrupted process) then do not count, and each kind of
     // run weighs the same however often it was repeated.
     bool medians = false;
 };
 
+// The fitted model, and how well it fits.
 struct lrc_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     lrc model{};

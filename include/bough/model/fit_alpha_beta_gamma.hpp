@@ -38,8 +38,10 @@
 
 namespace bough::inline BOUGH_ABI::model {
 
+// What was timed; see above.
 enum class transfer_kind : std::uint8_t { one_way, exchange, combine, burst, fan_in, fan_out, exchange_combine };
 
+// One timed transfer.
 struct transfer_sample {
     transfer_kind kind = transfer_kind::one_way;
     std::uint64_t bytes = 0;
@@ -48,6 +50,7 @@ struct transfer_sample {
     friend constexpr bool operator==(const transfer_sample&, const transfer_sample&) = default;
 };
 
+// The fitted model, and how well it fits.
 struct alpha_beta_gamma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     alpha_beta_gamma model{};

@@ -30,8 +30,10 @@
 
 namespace bough::inline BOUGH_ABI::model {
 
+// What was timed; see above.
 enum class rdma_timing : std::uint8_t { one_way, put, burst, acknowledged, combine, copy };
 
+// One timed put.
 struct rdma_sample {
     rdma_timing kind = rdma_timing::one_way;
     std::uint64_t bytes = 0;
@@ -53,6 +55,7 @@ constexpr double expected_ns(const rdma& m, const rdma_sample& s) noexcept {
     return 0;
 }
 
+// The fitted model, and how well it fits.
 struct rdma_fit {
     status error{}; // invalid_argument: what the samples lack. Then nothing else here means anything.
     rdma model{};

@@ -49,6 +49,7 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
+// What the programs are for, beside the plan.
 struct assemble_options {
     std::uint32_t elements = 1; // of the whole vector
     std::uint32_t banks = 1;    // how many instances may be under way: a power of two
@@ -59,11 +60,13 @@ struct assemble_options {
     friend constexpr bool operator==(const assemble_options&, const assemble_options&) = default;
 };
 
+// The program of one rank, or why there is none.
 struct assembled {
     nic::program program{};
     refusal why{};
     constexpr explicit operator bool() const noexcept { return !why; } // true: it is a program
 };
+// The programs of all ranks, or why there are none.
 struct assembled_all {
     std::vector<nic::program> programs{}; // by rank
     refusal why{};

@@ -30,6 +30,7 @@ struct program {
     friend constexpr bool operator==(const program&, const program&) = default;
 };
 
+// Reads the bytes of a program. If they are none, the fault says why, and `p` is unspecified.
 inline table_fault decode(std::span<const std::uint8_t> bytes, program& p) {
     return decode(bytes, p, [&p](const header& h) {
         p.steps.resize(h.steps);
@@ -39,12 +40,15 @@ inline table_fault decode(std::span<const std::uint8_t> bytes, program& p) {
         return true;
     });
 }
+// The bytes of a program, as decode reads them.
 inline std::vector<std::uint8_t> encoded(const program& p) {
     std::vector<std::uint8_t> bytes(encoded_bytes(p.head));
     encode(p, bytes);
     return bytes;
 }
 
+// The state of a program that runs, of any size. machine.hpp says what the members are
+// (fixed_bank).
 template <class T>
 struct bank {
     u32 epoch = 0, turn = 0, left = 0, early = 0;

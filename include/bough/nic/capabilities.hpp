@@ -36,10 +36,12 @@ struct set_of {
     constexpr bool contains(E e) const noexcept { return (bits >> static_cast<unsigned>(e) & 1u) != 0; }
     friend constexpr bool operator==(const set_of&, const set_of&) = default;
 };
+// The set of these members of an enumeration.
 template <class E, class... Es>
 constexpr set_of<E> set(E first, Es... others) noexcept {
     return {((1u << static_cast<unsigned>(first)) | ... | (1u << static_cast<unsigned>(others)))};
 }
+// The set of all of them.
 template <class E>
 inline constexpr set_of<E> all_of{~std::uint32_t{0}};
 

@@ -43,6 +43,7 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
+// What is wrong with a set of programs.
 enum class program_fault : std::uint8_t {
     none,
     table,    // a table by itself is broken: `table` says how
@@ -88,6 +89,7 @@ constexpr const char* describe(program_fault f) noexcept {
     return "";
 }
 
+// The first fault, and where it is.
 struct program_verdict {
     program_fault fault = program_fault::none;
     table_fault table = table_fault::none;

@@ -109,6 +109,7 @@ double priced_ns(const P& plan, const M& model, std::uint32_t elements, std::uin
     return priced_ns(std::span<const program>(made), plan.root(), all, model, element_bytes, options);
 }
 
+// Which serial reductions are timed.
 struct serial_options {
     rank_t most_ranks = 13;                     // reductions of 1, 2, ... most_ranks ranks are timed
     std::vector<std::uint64_t> bytes = {8, 16}; // sizes of messages
@@ -138,6 +139,7 @@ struct target_costs {
     model::lrc nic{};
 };
 
+// What is tried.
 struct target_options {
     std::uint64_t elements = 1; // into which the bytes can be split
     rank_t most_degree = 8;
@@ -157,6 +159,7 @@ struct placement {
     friend constexpr bool operator==(const placement&, const placement&) = default;
 };
 
+// What was tried, with its predicted times.
 struct target_choice {
     rank_t size = 1;
     std::uint64_t bytes = 0;

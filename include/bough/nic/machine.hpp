@@ -45,7 +45,7 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
-using u8 = unsigned char;
+using u8 = unsigned char; // there is no <cstdint>
 using u16 = unsigned short;
 using u32 = unsigned int;
 using index_t = decltype(sizeof 0); // the width of an address, so that indexing needs no widening
@@ -59,7 +59,7 @@ inline constexpr u16 everyone = 0xffffu; // the peer of a multicast
 inline constexpr u16 bell_inlet = 0;
 inline constexpr u16 multicast_inlet = 1; // the same on every rank, if the program is one with a multicast
 
-enum class kind : u8 {
+enum class kind : u8 { // what a step does
     unused,
     combine, // out = op(a, b), element by element
     copy,    // out = a
@@ -108,7 +108,7 @@ struct inlet {
     friend constexpr bool operator==(const inlet&, const inlet&) = default;
 };
 
-struct header {
+struct header { // what a program is, and how long its tables are
     u32 magic = program_magic;
     u8 version = program_version;
     u8 bank_bits = 0; // 2^bank_bits instances may be under way
@@ -172,6 +172,7 @@ struct fixed_program {
     friend constexpr bool operator==(const fixed_program&, const fixed_program&) = default;
 };
 
+// The state of a program that runs. No limit may be below what the program needs.
 template <limits L, class T>
 struct fixed_bank {
     u32 epoch = 0; // of the instance that runs here
@@ -224,13 +225,13 @@ struct agenda {
     u16 first = no_index, last = no_index; // the list of full counters; no_index: it is empty
 };
 
-BOUGH_NIC_HOT constexpr void begin_steps(const counter& full, auto& bank, agenda& todo) noexcept {
+BOUGH_NIC_HOT constexpr void begin_steps(const counter& full, auto& bank, agenda& todo) noexcept { // of a full counter
     todo.step = full.first_step;
     todo.end = index_t{full.first_step} + full.steps;
     bank.left -= full.steps;
 }
 
-BOUGH_NIC_HOT constexpr void add_full(auto& bank, agenda& todo, u16 counter) noexcept {
+BOUGH_NIC_HOT constexpr void add_full(auto& bank, agenda& todo, u16 counter) noexcept { // its steps come last
     if (todo.first == no_index)
         todo.first = counter;
     else

@@ -40,6 +40,7 @@ enum class proof_reason : std::uint8_t {
     order,             // disproved: in some order a message is refused, or other values are sent or told
 };
 
+// One sentence for each reason.
 constexpr const char* describe(proof_reason why) noexcept {
     switch (why) {
     case proof_reason::none: return "proved: no result depends on the order of messages";
@@ -51,6 +52,7 @@ constexpr const char* describe(proof_reason why) noexcept {
     return "";
 }
 
+// Whether it holds, how many orders that covers, and if it does not hold, why.
 struct order_proof {
     bool holds = false;
     proof_reason reason = proof_reason::no_programs;

@@ -36,6 +36,7 @@ enum class table_fault : u8 {
     bell,     // inlet 0 does not take this rank's own bell
 };
 
+// One sentence for each fault.
 constexpr const char* describe(table_fault f) noexcept {
     switch (f) {
     case table_fault::none: return "the table is sound";
@@ -55,10 +56,12 @@ constexpr const char* describe(table_fault f) noexcept {
     return "";
 }
 
+// Bytes of a header.
 inline constexpr index_t header_bytes = 32;
 inline constexpr index_t encoded_message_bytes = 16; // a message without its payload
 inline constexpr u8 most_bank_bits = 8;
 
+// How many bytes a program with this header takes.
 constexpr index_t encoded_bytes(const header& h) noexcept {
     return header_bytes + index_t{h.steps} * 16 + (index_t{h.slots} + index_t{h.counters} + index_t{h.inlets}) * 8;
 }

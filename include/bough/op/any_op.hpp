@@ -37,6 +37,7 @@ struct op_traits {
     friend constexpr bool operator==(const op_traits&, const op_traits&) = default;
 };
 
+// The traits that O states for T.
 template <class O, class T>
 requires Op<O, T>
 inline constexpr op_traits op_traits_of{is_commutative_v<O>, is_exact_v<O, T>, is_idempotent_v<O>,

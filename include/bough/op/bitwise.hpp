@@ -26,6 +26,7 @@ constexpr T all_bits() noexcept {
 }
 } // namespace detail
 
+// a & b. Identity: all bits set.
 struct bit_and {
     template <detail::bits T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
@@ -38,6 +39,7 @@ struct bit_and {
     friend constexpr bool operator==(bit_and, bit_and) = default;
 };
 
+// a | b. Identity: 0.
 struct bit_or {
     template <detail::bits T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
@@ -50,6 +52,7 @@ struct bit_or {
     friend constexpr bool operator==(bit_or, bit_or) = default;
 };
 
+// a ^ b. Identity: 0.
 struct bit_xor {
     template <detail::bits T>
     constexpr T operator()(const T& a, const T& b) const noexcept {

@@ -31,6 +31,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The 64 bits that stand for a type signature.
 constexpr std::uint64_t identity_of(const type_signature& t) noexcept {
     return detail::mix_hash(t.hash, std::uint64_t{t.size} << 8 | static_cast<std::uint8_t>(t.category));
 }

@@ -53,6 +53,7 @@ concept BlockwiseOp = !Op<O, T> && requires(const O& op, std::span<const T> in, 
     noexcept;
 };
 
+// The state that O has for elements of type T.
 template <class O, class T>
 requires LiftedOp<O, T>
 using state_of = typename O::template state_type<T>;

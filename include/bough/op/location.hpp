@@ -22,6 +22,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// A value and where it was found.
 template <detail::number T, std::integral I = std::uint64_t>
 struct value_location {
     T value{};
@@ -91,6 +92,7 @@ inline constexpr bool is_value_location_v<value_location<T, I>> = true;
 
 } // namespace detail
 
+// The lower value and its location. max_location: the higher one.
 struct min_location {
     template <class T, class I>
     constexpr value_location<T, I> operator()(const value_location<T, I>& a,

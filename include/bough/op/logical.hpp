@@ -13,6 +13,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Are both true? Identity: 1.
 struct logical_and {
     template <std::integral T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
@@ -25,6 +26,7 @@ struct logical_and {
     friend constexpr bool operator==(logical_and, logical_and) = default;
 };
 
+// Is one of them true? Identity: 0.
 struct logical_or {
     template <std::integral T>
     constexpr T operator()(const T& a, const T& b) const noexcept {
@@ -37,6 +39,7 @@ struct logical_or {
     friend constexpr bool operator==(logical_or, logical_or) = default;
 };
 
+// Is exactly one of them true? Identity: 0.
 struct logical_xor {
     template <std::integral T>
     constexpr T operator()(const T& a, const T& b) const noexcept {

@@ -24,6 +24,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The form of the function: inout[i] = op(in[i], inout[i]) for `count` elements.
 using inout_function = void(void* context, const void* in, void* inout, std::size_t count);
 
 struct run_time_op {

@@ -36,6 +36,7 @@ struct integer_bits {
     static constexpr Word maximum_number(Word a, Word b) noexcept { return maximum(a, b); }
 };
 
+// Signed integers; those without a sign are below.
 using i8_bits = integer_bits<__UINT8_TYPE__, true>;
 using i16_bits = integer_bits<__UINT16_TYPE__, true>;
 using i32_bits = integer_bits<__UINT32_TYPE__, true>;

@@ -114,8 +114,10 @@ constexpr std::uint64_t hash_type_name() noexcept {
 template <class O>
 inline constexpr std::uint64_t op_id = detail::hash_type_name<O>();
 
+// What kind of number an element is, if it is one.
 enum class type_category : std::uint8_t { signed_integer, unsigned_integer, floating, other };
 
+// What ranks must agree on about their elements.
 struct type_signature {
     std::uint32_t size = 0; // bytes of one element on the wire
     type_category category = type_category::other;

@@ -58,6 +58,7 @@ requires(std::is_object_v<T>&& std::is_trivially_copyable_v<T> && !std::is_const
     }
 };
 
+// T has a wire form; see above.
 template <class T>
 concept WireType = requires(const T& value, std::span<std::byte, wire<T>::size> out,
                             std::span<const std::byte, wire<T>::size> in) {

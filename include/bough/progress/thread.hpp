@@ -44,6 +44,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How eagerly the thread looks.
 struct progress_thread_options {
     std::uint32_t polls = 32;           // how often it polls in vain before it sleeps
     std::uint32_t longest_nap_us = 100; // without a descriptor: about how long a message may wait

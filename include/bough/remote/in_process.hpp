@@ -31,6 +31,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The regions of a group.
 struct in_process_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank
     std::uint32_t cores = 0;               // cores that the ranks share; 0: ask the system
@@ -74,6 +75,7 @@ private:
     std::shared_ptr<world> shared_;
 };
 
+// One rank's end: the RemoteWriteTransport.
 class in_process_regions::endpoint {
 public:
     static constexpr bool keeps_byte_order = true;

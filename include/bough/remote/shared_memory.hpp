@@ -47,6 +47,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What the regions are, and how they are joined.
 struct shared_memory_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
     // true: regions get memory when it is reserved; false: at the start.

@@ -33,6 +33,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How puts travel and land.
 struct simulated_regions_options {
     std::uint64_t seed = 1;
     std::uint64_t region_bytes = 1u << 20;
@@ -330,6 +331,7 @@ private:
 
 } // namespace detail
 
+// The group: its regions and its clock. KeepsByteOrder: see W5 of the concept.
 template <bool KeepsByteOrder>
 class basic_simulated_regions {
 public:
@@ -370,6 +372,7 @@ private:
 using simulated_regions = basic_simulated_regions<true>;
 using scattered_regions = basic_simulated_regions<false>;
 
+// One rank's end: the RemoteWriteTransport.
 template <bool KeepsByteOrder>
 class basic_simulated_regions<KeepsByteOrder>::endpoint {
 public:

@@ -32,6 +32,7 @@ struct counters {
     friend constexpr bool operator==(const counters&, const counters&) = default;
 };
 
+// How far a call has come.
 enum class call_state : std::uint8_t {
     none,          // nothing is recorded here
     in_flight,     // it has started; it ended at once if recording_identity::ended_at_once says so

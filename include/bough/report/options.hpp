@@ -76,6 +76,7 @@ public:
     virtual void give_back(std::byte* memory, std::size_t bytes) noexcept = 0;
 };
 
+// What is recorded, where, and who hears of it.
 struct report_options {
     // How many of its latest calls a communicator remembers, at least 1; rounded up to a power of two,
     // 16 or more. Each takes 64 bytes.

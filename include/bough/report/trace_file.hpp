@@ -43,6 +43,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How long a trace may get, unless the program says otherwise.
 inline constexpr std::uint64_t most_trace_bytes = std::uint64_t{1} << 30;
 
 namespace detail {

@@ -23,6 +23,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Stands where there is no step.
 inline constexpr std::uint32_t no_step = 0xffff'ffffu;
 
 // The dependences of one rank's steps, numbered in program order.

@@ -89,6 +89,7 @@ concept FamilyFor = requires(const F& family) {
 template <class C, class Goal>
 concept ServesGoal = FamilyFor<C, Goal> || Algorithm<C>;
 
+// The algorithm for a goal: the one that a family gives, or the choice itself.
 template <class Goal, ServesGoal<Goal> C>
 constexpr auto algorithm_for(const C& choice) {
     if constexpr (FamilyFor<C, Goal>)
@@ -97,11 +98,14 @@ constexpr auto algorithm_for(const C& choice) {
         return choice;
 }
 
+// A plan of the goal Goal. Each plan_x below makes one of the goal of its name. Pre: check_plan is
+// ok.
 template <class Goal, ServesGoal<Goal> C>
 constexpr auto make_plan(const C& choice, dimensions at) {
     return plan<Goal, decltype(algorithm_for<Goal>(choice))>(algorithm_for<Goal>(choice), at);
 }
 
+// For dimensions that may be wrong, ask check_plan first.
 template <ServesGoal<goal::reduce> C>
 constexpr auto plan_reduce(const C& choice, dimensions at) {
     return make_plan<goal::reduce>(choice, at);

@@ -115,6 +115,7 @@ inline std::string to_string(const plan_traits& t) {
     return text;
 }
 
+// Writes what to_string gives.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, const schedule& s) {
     return out << to_string(s);

@@ -22,6 +22,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// "send", "receive", "combine" or "copy".
 constexpr std::string_view verb_name(verb v) noexcept {
     switch (v) {
     case verb::send: return "send";
@@ -72,6 +73,7 @@ inline std::string to_string(const step& s) {
     return text + ' ' + detail::operands_text(s);
 }
 
+// Writes what to_string gives.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, verb v) {
     return out << verb_name(v);

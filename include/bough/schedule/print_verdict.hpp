@@ -42,6 +42,7 @@ constexpr std::string_view fault_name(fault f) noexcept {
     return "unknown fault";
 }
 
+// The verdict as one sentence, as above.
 inline std::string to_string(const verdict& v) {
     if (v.fault == fault::none) return "no fault: the plan is proved";
 
@@ -95,6 +96,7 @@ inline std::string to_string(const verdict& v) {
     return "unknown fault";
 }
 
+// Writes what to_string gives.
 template <class Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out, fault f) {
     return out << fault_name(f);

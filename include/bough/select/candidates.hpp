@@ -18,6 +18,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// An algorithm, and into how many blocks the vector is cut.
 struct candidate {
     any_algorithm algorithm;
     block_t blocks = natural_blocks;

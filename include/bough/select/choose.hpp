@@ -56,6 +56,7 @@ double price_of(const any_cost_model& costs, const problem& what, const P& plan)
     return costs.price_ns(plan_ref(plan), what);
 }
 
+// The price of each candidate, and which one won.
 template <std::size_t Extent>
 struct choice {
     std::size_t winner = 0; // the first, if several are equal
@@ -128,6 +129,7 @@ struct decision {
 // of block sizes alone makes such differences. Among equals, the first that was given wins.
 inline constexpr double equal_price_share = 1.0 / 512;
 
+// What is required, and how much work the choice may be.
 struct choose_options {
     requirements needed{};
     bool exact = false;     // walk plans in full, also where small ones tell the price of a large one

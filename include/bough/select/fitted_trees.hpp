@@ -59,6 +59,7 @@ private:
     interval_table tree_;
 };
 
+// What makes a fitted_table a tree source; algorithms call these.
 constexpr const table& bind_tree(const fitted_table& source, const dimensions&) noexcept { return source.tree(); }
 constexpr status check_tree(const fitted_table& source, const dimensions& at) { return check_tree(source.tree(), at); }
 constexpr bool tree_keeps_rank_order(const fitted_table& source, const dimensions&) {

@@ -143,6 +143,7 @@ inline std::string to_string(const decision& d) {
     return text;
 }
 
+// Writes the decision as above.
 template <class Char, class Traits>
 std::basic_ostream<Char, Traits>& operator<<(std::basic_ostream<Char, Traits>& out, const decision& d) {
     return out << to_string(d).c_str();

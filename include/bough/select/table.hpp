@@ -22,6 +22,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// One measured time: an algorithm at a number of ranks and bytes.
 struct measured_row {
     std::uint8_t kind = 0; // of the goal
     rank_t ranks = 0;
@@ -32,6 +33,7 @@ struct measured_row {
     friend constexpr bool operator==(const measured_row&, const measured_row&) = default;
 };
 
+// Measured times, from which choose takes those that lie nearest.
 struct decision_table {
     std::vector<measured_row> rows{};
 

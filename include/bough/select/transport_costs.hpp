@@ -33,6 +33,7 @@ BOUGH_COMPILED_COMMON(double any_cost_model::walk_ns<model::lrc>(const std::byte
                                                                  rank_t))
 BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&))
 
+// What the transport says that messages cost; without a word from it, the costs of threads.
 template <class X>
 any_cost_model default_costs_of(const X& transport) {
     if constexpr (KnowsCosts<X>)
@@ -50,6 +51,8 @@ rank_t cores_of(const X& transport) noexcept {
         return no_rank;
 }
 
+// How long the transport says that a switch between two ranks on one core takes; without a word,
+// the default of `problem`. In nanoseconds.
 template <class X>
 double switch_ns_of(const X& transport) noexcept {
     if constexpr (KnowsSwitchTime<X>)

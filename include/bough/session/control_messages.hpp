@@ -22,6 +22,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// One message that belongs to a session.
 struct control_message {
     rank_t peer = no_rank;
     envelope tag{};

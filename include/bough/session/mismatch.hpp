@@ -20,6 +20,7 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
     return a.operation == b.operation && a.context == b.context;
 }
 
+// Do two messages belong to different calls?
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }

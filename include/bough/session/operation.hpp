@@ -15,6 +15,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <int>
 class basic_prepared;
+// basic_prepared as sessions use it.
 using prepared = basic_prepared<0>;
 namespace detail {
 template <Transport T>

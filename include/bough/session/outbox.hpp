@@ -97,8 +97,10 @@ private:
     std::vector<length> lengths_; // ascending, no two the same
     std::size_t room_ = 0;
 };
+// basic_spare_bytes as sessions use it.
 using spare_bytes = basic_spare_bytes<0>;
 
+// Keeps a session's own messages until the transport has sent them.
 template <int>
 class basic_outbox {
 public:

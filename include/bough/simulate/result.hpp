@@ -59,6 +59,7 @@ struct sim_options {
     std::size_t memory_bytes = std::size_t{256} << 20; // for steps that wait, shared by all ranks
 };
 
+// The times of one rank.
 struct rank_figures {
     double arrival_ns = 0;
     double finish_ns = 0;
@@ -69,6 +70,7 @@ struct rank_figures {
     friend constexpr bool operator==(const rank_figures&, const rank_figures&) = default;
 };
 
+// Times and counts of a run.
 struct sim_result {
     double makespan_ns = 0;       // when the last rank ends
     double first_finish_ns = 0;   // when the first does

@@ -30,6 +30,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// One step that a rank did, and when.
 struct traced_deed {
     rank_t rank = 0;
     bough::verb verb = verb::copy;

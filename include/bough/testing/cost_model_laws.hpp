@@ -20,6 +20,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The laws.
 enum class cost_law : std::uint8_t {
     none,               // all laws hold
     finite,             // no infinity, no NaN
@@ -29,6 +30,7 @@ enum class cost_law : std::uint8_t {
     exchange_not_faster // PortedCostModel: a message of an exchange holds a port at least as long as a single one
 };
 
+// Which cost breaks it.
 enum class cost_kind : std::uint8_t { start, send, latency, receive, combine, copy, port_one_way, port_exchange };
 
 struct cost_fault {

@@ -24,6 +24,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The laws.
 enum class op_law : std::uint8_t {
     none,        // all laws hold
     pure,        // equal operands give equal results

@@ -15,6 +15,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The least Algorithm: a broadcast in which the root sends everything to each rank in turn.
 class algorithm_archetype {
 public:
     static constexpr algorithm_archetype make() noexcept { return algorithm_archetype(0); }

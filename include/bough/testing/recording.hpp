@@ -22,6 +22,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// One call, with its result.
 struct recorded {
     enum class kind : std::uint8_t { send, take, release, claim, cancel, arrived, complete, lost, take_pieces, piece };
     kind what = kind::send;
@@ -59,6 +60,7 @@ inline std::string to_string(const recorded& r) {
     if (r.code != errc::ok) text += std::string(": ") + describe(r.code);
     return text;
 }
+// Writes what to_string gives.
 inline std::ostream& operator<<(std::ostream& out, const recorded& r) { return out << to_string(r); }
 
 inline std::string to_string(const record& log) {

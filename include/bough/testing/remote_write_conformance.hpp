@@ -27,6 +27,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The rules; W1 to W8 are those of bough/concepts/remote_write_transport.hpp.
 enum class remote_write_rule : std::uint8_t {
     none,         // all rules hold
     identity,     // W8: rank(), size() and regions are those of the group
@@ -43,6 +44,7 @@ enum class remote_write_rule : std::uint8_t {
     handed_over,  // W14: a put that is complete and handed over lands without its rank's help
 };
 
+// The rule that was broken, and by which rank.
 struct remote_write_fault {
     remote_write_rule rule = remote_write_rule::none;
     rank_t rank = no_rank;
@@ -51,6 +53,7 @@ struct remote_write_fault {
     constexpr explicit operator bool() const noexcept { return rule != remote_write_rule::none; }
 };
 
+// How thorough the check is.
 struct remote_write_check {
     rank_t ranks = 3;                       // at least 2
     std::uint32_t rounds = 400;             // of puts

@@ -20,6 +20,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The room of a loop_group.
 struct loop_options {
     std::uint32_t slots = 4;        // messages from one rank to another that are not used up
     std::uint32_t eager_bytes = 64; // longer payloads stay with the sender until they are taken

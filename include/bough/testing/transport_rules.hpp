@@ -11,6 +11,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The rules; T1 to T11 are those of bough/concepts/transport.hpp.
 enum class transport_rule : std::uint8_t {
     none,               // all rules hold
     identity,           // rank() and size() say who the end is; it has only the peers of its group
@@ -42,6 +43,7 @@ struct transport_fault {
     constexpr explicit operator bool() const noexcept { return rule != transport_rule::none; }
 };
 
+// How thorough the check is.
 struct transport_check {
     rank_t ranks = 3;                 // of the groups that are made
     std::uint32_t messages = 10'000;  // over one link; the others carry a twentieth of it

@@ -16,6 +16,7 @@ namespace bough::inline BOUGH_ABI::testing {
 // The argument of an archetype's constructor, since it has no default constructor.
 struct make_archetype {};
 
+// The least TreeShape: every rank but 0 is a child of 0.
 class tree_shape_archetype {
 public:
     constexpr explicit tree_shape_archetype(make_archetype) noexcept {}

@@ -21,6 +21,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The laws.
 enum class tree_law : std::uint8_t {
     none,               // all laws hold
     valid_parameters,   // a shape's check() is ok
@@ -36,6 +37,7 @@ enum class tree_law : std::uint8_t {
     children_are_adjacent // trees that claim rank_ordered(): each child in receive order extends the interval combined so far
 };
 
+// The law that was broken, and by which rank.
 struct tree_fault {
     tree_law law = tree_law::none;
     rank_t rank = no_rank; // the rank that breaks it

@@ -21,6 +21,7 @@
 
 namespace bough::inline BOUGH_ABI::testing {
 
+// The rules; W1 to W3 are those of bough/concepts/wire_up.hpp.
 enum class wire_up_rule : std::uint8_t {
     none,     // all rules hold
     identity, // rank() and size() are those of the job
@@ -29,12 +30,14 @@ enum class wire_up_rule : std::uint8_t {
     deadline, // W3: it ends in time if a rank does not call; then nothing more can be exchanged
 };
 
+// The rule that was broken.
 struct wire_up_fault {
     wire_up_rule rule = wire_up_rule::none;
     const char* sentence = "";
     constexpr explicit operator bool() const noexcept { return rule != wire_up_rule::none; } // true: broken
 };
 
+// How thorough the check is.
 struct wire_up_check {
     std::uint32_t exchanges = 40;
     std::uint64_t timeout_ns = 10'000'000'000; // for exchanges that should end well

@@ -38,6 +38,7 @@ struct composite_options {
         30'000'000'000; // for each step of the joining; the two transports have timeouts of their own
 };
 
+// The type that make_composite returns.
 using shared_memory_tcp = composite<shared_memory, tcp>;
 
 static_assert(InPlaceTransport<shared_memory_tcp> && WaitableTransport<shared_memory_tcp>);

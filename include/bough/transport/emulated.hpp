@@ -57,6 +57,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What an occupied rank does; see above.
 enum class emulated_work : std::uint8_t { asleep, busy, polled };
 
 struct emulation {

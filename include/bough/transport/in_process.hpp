@@ -50,6 +50,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What a group has room for.
 struct in_process_options {
     // Messages in flight from one rank to another; a power of two, at most 64.
     std::uint32_t slots = 8;
@@ -122,6 +123,7 @@ private:
     std::shared_ptr<world> shared_;
 };
 
+// One rank's end: the Transport.
 class in_process::endpoint {
 public:
     endpoint(endpoint&&) = default;

@@ -33,6 +33,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The group: its ranks and its clock. InPlace: payloads can be read where they lie
+// (InPlaceTransport).
 template <bool InPlace>
 class basic_simulated {
 public:
@@ -88,6 +90,7 @@ private:
 using simulated = basic_simulated<true>;
 using simulated_taking = basic_simulated<false>;
 
+// One rank's end: the Transport.
 template <bool InPlace>
 class basic_simulated<InPlace>::endpoint {
 public:

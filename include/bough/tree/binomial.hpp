@@ -24,6 +24,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Which bit a rank clears to get its parent; see above.
 enum class orientation : std::uint8_t { low, high };
 
 struct binomial {

@@ -29,6 +29,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// A number for times: an integer (not bool) or a floating-point number.
 template <class C>
 concept CostNumber = (std::integral<C> || std::floating_point<C>)&&!std::same_as<C, bool>;
 

@@ -36,6 +36,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The most ranks for which it is computed.
 inline constexpr rank_t most_interval_ranks = 256;
 
 namespace detail {

@@ -50,6 +50,7 @@ struct multicast_message {
     friend constexpr bool operator==(const multicast_message&, const multicast_message&) = default;
 };
 
+// A tree for each request, the order of all messages, and when the last one is done.
 template <class Time>
 struct many_multicasts {
     std::vector<table> trees;

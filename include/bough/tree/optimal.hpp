@@ -61,6 +61,7 @@ struct certificate {
     friend constexpr bool operator==(const certificate&, const certificate&) = default;
 };
 
+// A tree, and what is known about how good it is.
 template <class Time>
 struct certified_tree {
     table tree;

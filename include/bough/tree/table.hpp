@@ -25,6 +25,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// One edge of a tree.
 struct tree_edge {
     rank_t parent = no_rank;
     rank_t child = no_rank;

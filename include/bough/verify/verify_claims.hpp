@@ -50,6 +50,7 @@ constexpr const char* describe(claim untrue) noexcept {
     return "algorithm: unknown claim";
 }
 
+// The first claim that is untrue, and the proof that it was compared with.
 struct claim_verdict {
     claim untrue = claim::none; // the first one
     rank_t rank = no_rank;      // the rank whose steps or result make it untrue, if there is one

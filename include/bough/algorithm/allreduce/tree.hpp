@@ -71,6 +71,7 @@ tree_allreduce(S) -> tree_allreduce<S>;
 template <class S>
 tree_allreduce(S, std::uint32_t) -> tree_allreduce<S>;
 
+// A tree source becomes the algorithm that reduces and broadcasts over its tree.
 template <TreeSource S>
 constexpr plan<goal::allreduce, tree_allreduce<S>> plan_allreduce(const S& source, dimensions at) {
     return {tree_allreduce<S>{source}, at};

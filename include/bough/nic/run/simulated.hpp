@@ -45,6 +45,7 @@
 
 namespace bough::inline BOUGH_ABI::nic {
 
+// How many instances run, and how badly messages come.
 struct run_options {
     std::uint32_t instances = 1;
     bool shuffle = false;
@@ -57,6 +58,7 @@ struct run_options {
     std::uint32_t cores = 0;            // 0: each NIC has its own
 };
 
+// Times and counts of a run.
 struct run_result {
     bool finished = false;           // every host was told of every instance
     std::vector<double> finish_ns{}; // when each host was told of its last instance; not if shuffled

@@ -34,6 +34,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// The longest name of a node.
 inline constexpr std::size_t most_node_name_bytes = 248;
 
 inline std::string node_name() {

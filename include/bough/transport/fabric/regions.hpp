@@ -29,6 +29,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What the regions are, and over which device.
 struct fabric_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
     // All but window and answer_ns count; remote_writes has to be true.

@@ -33,6 +33,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Where one rank listens.
 struct tcp_host {
     std::string address; // numeric, IPv4 or IPv6
     std::uint16_t port = 0;

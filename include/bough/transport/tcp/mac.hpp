@@ -19,6 +19,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// Bytes of a key, and of a tag.
 inline constexpr std::size_t mac_bytes = 32;
 
 template <class M>

@@ -23,6 +23,7 @@ struct tls_options {
     friend bool operator==(const tls_options&, const tls_options&) = default;
 };
 
+// The options of bough::tcp and bough::tcp_tls.
 struct tcp_options {
     // The numeric IPv4 or IPv6 address to listen at. Empty: the address that the wire-up says
     // (bough/launch/environment.hpp does), or else loopback; from a host list: this rank's own entry.

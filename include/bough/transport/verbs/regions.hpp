@@ -25,6 +25,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What the regions are, and over which device.
 struct verbs_regions_options {
     std::uint64_t region_bytes = 1u << 20; // of each rank; equal on all; at most 64 TiB
     verbs_options device{};

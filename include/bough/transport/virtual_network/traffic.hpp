@@ -16,6 +16,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How messages travel, and which faults happen.
 struct simulated_options {
     std::uint64_t seed = 1;
     std::uint64_t latency_min_ns = 1'000, latency_max_ns = 20'000; // of each message, drawn evenly
