@@ -292,6 +292,8 @@ class Reader:
             return
         if kind in ("function", "value") and cursor.semantic_parent != cursor.lexical_parent:
             return  # a member, defined below its class
+        if kind == "class" and cursor.semantic_parent != cursor.lexical_parent:
+            name = f"{cursor.semantic_parent.spelling}::{name}"
         guide = re.match(r"<deduction guide for (.*)>", name)
         if guide:
             name, kind = guide.group(1), "class"
@@ -304,7 +306,7 @@ class Reader:
             entries.append(entry)
         if any(d.line == first for d in entry.declarations):
             return
-        entry.declarations.append(self.declaration(source, first, last, text, "function" if guide else kind))
+        entry.declarations.append(self.declaration(source, first, last, text, "function" if guide else kind, cursor.location.line))
         if kind == "concept":
             entry.definition = text
         elif kind == "enum":
@@ -312,9 +314,9 @@ class Reader:
         elif kind == "class" and not guide:
             entry.members = self.members(cursor, source, scope + name, header)
 
-    def declaration(self, source, first, last, text, kind):
+    def declaration(self, source, first, last, text, kind, named):
         said = source.above(first)
-        behind = source.behind(first, last) if kind not in ("class", "enum") or first == last else source.behind(first, first)
+        behind = source.behind(first, last) if kind not in ("class", "enum") or first == last else source.behind(named, named)
         signature = cut(without_comments(text), kind)
         if kind == "class":
             signature = signature.replace(" final", "")
@@ -361,7 +363,7 @@ class Reader:
             if entry is None:
                 entry = Entry(name, owner + "::", kind, header)
                 found.append(entry)
-            entry.declarations.append(self.declaration(source, line, last, text, kind))
+            entry.declarations.append(self.declaration(source, line, last, text, kind, child.location.line))
             if kind == "class":
                 entry.members = self.members(child, source, f"{owner}::{name}", header)
             elif kind == "enum":
