@@ -27,24 +27,110 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/bough-components.cmake ${PROJECT_BINARY_
 configure_file(${CMAKE_CURRENT_LIST_DIR}/bough.pc.in ${PROJECT_BINARY_DIR}/package/bough.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/bough.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig
         COMPONENT development)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libbough-dev
-        RENAME copyright COMPONENT development)
+
+# The compiled form as a library that is installed, for those who build without CMake; with CMake it is
+# a library of the user's own build (doc/howto/compiled.md). Functions have other names with NDEBUG and
+# without it, and this library holds both.
+option(BOUGH_INSTALL_COMPILED "Build the compiled form, to be installed with its pkg-config file" OFF)
+if(BOUGH_INSTALL_COMPILED)
+    get_target_property(units bough_compiled SOURCES)
+    get_target_property(libraries bough_compiled LINK_LIBRARIES)
+    add_library(bough_installed STATIC)
+    set_target_properties(bough_installed PROPERTIES OUTPUT_NAME bough LINKER_LANGUAGE CXX)
+    foreach(setting IN ITEMS -DNDEBUG -UNDEBUG)
+        string(MAKE_C_IDENTIFIER bough_units${setting} objects)
+        add_library(${objects} OBJECT ${units})
+        target_compile_options(${objects} PRIVATE ${setting})
+        target_link_libraries(${objects} PRIVATE ${libraries})
+        set_target_properties(${objects} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+        target_sources(bough_installed PRIVATE $<TARGET_OBJECTS:${objects}>)
+    endforeach()
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/bough-compiled.pc.in ${PROJECT_BINARY_DIR}/package/bough-compiled.pc @ONLY)
+    install(TARGETS bough_installed COMPONENT compiled)
+    install(FILES ${PROJECT_BINARY_DIR}/package/bough-compiled.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+            COMPONENT compiled)
+endif()
+
+# --- The Debian packages (tools/deb) --------------------------------------------------------------------------------
+
+# What each is called, and what its licence and its list of changes are installed with.
+set(package_of_development libbough-dev)
+set(package_of_compiled libbough-compiled-dev)
+set(package_of_tools bough)
+set(package_of_documentation bough-doc)
+set(packaged development)
+if(BOUGH_INSTALL_COMPILED)
+    list(APPEND packaged compiled)
+endif()
+if(PROJECT_IS_TOP_LEVEL AND BOUGH_BUILD_TOOLS)
+    list(APPEND packaged tools)
+endif()
+set(BOUGH_SITE "" CACHE PATH "The site as tools/site has made it, to be installed as documentation")
+mark_as_advanced(BOUGH_SITE)
+if(BOUGH_SITE)
+    list(APPEND packaged documentation)
+    install(DIRECTORY ${BOUGH_SITE}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/bough-doc/html COMPONENT documentation
+            PATTERN .work EXCLUDE)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/bough-doc
+            COMPONENT documentation)
+endif()
+foreach(component IN LISTS packaged)
+    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_of_${component}}
+            RENAME copyright COMPONENT ${component})
+endforeach()
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # nothing has to be built for what is installed
     set(CPACK_GENERATOR DEB)
-    set(CPACK_PACKAGE_NAME libbough-dev)
+    set(CPACK_PACKAGE_NAME bough)
     set(CPACK_PACKAGE_VENDOR bough)
     set(CPACK_PACKAGE_CONTACT "The bough maintainers <maintainers@bough.invalid>")
     set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-    set(CPACK_COMPONENTS_ALL development)
+    set(CPACK_COMPONENTS_ALL ${packaged})
     set(CPACK_DEB_COMPONENT_INSTALL ON)
-    set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbough-dev)
-    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
-    set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
     set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
+    set(CPACK_STRIP_FILES ON)
+    foreach(component IN LISTS packaged)
+        string(TOUPPER ${component} name)
+        set(CPACK_DEBIAN_${name}_PACKAGE_NAME ${package_of_${component}})
+    endforeach()
+
+    set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
     set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
-        "Reduction, broadcast and their relatives for writers of runtimes: any transport,
+        "collective communication algorithms as values (headers)
+Reduction, broadcast and their relatives for writers of runtimes: any transport,
 any op, any number of ranks. Header-only; depends on nothing.")
+
+    if(CMAKE_LIBRARY_ARCHITECTURE) # in Debian's words
+        find_program(BOUGH_DPKG dpkg)
+        mark_as_advanced(BOUGH_DPKG)
+        if(BOUGH_DPKG)
+            execute_process(COMMAND ${BOUGH_DPKG} --print-architecture OUTPUT_VARIABLE architecture
+                            OUTPUT_STRIP_TRAILING_WHITESPACE)
+        endif()
+    endif()
+    set(CPACK_DEBIAN_COMPILED_PACKAGE_ARCHITECTURE "${architecture}")
+    set(CPACK_DEBIAN_COMPILED_PACKAGE_SECTION libdevel)
+    set(CPACK_DEBIAN_COMPILED_PACKAGE_DEPENDS "libbough-dev (= ${PROJECT_VERSION})")
+    set(CPACK_DEBIAN_COMPILED_PACKAGE_SUGGESTS "libboost-dev, libssl-dev")
+    set(CPACK_COMPONENT_COMPILED_DESCRIPTION
+        "collective communication algorithms as values (compiled form)
+What each unit would instantiate for itself, compiled once: the collectives and
+their transports as a static library, with a pkg-config file.")
+
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_ARCHITECTURE "${architecture}")
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
+    set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_COMPONENT_TOOLS_DESCRIPTION
+        "collective communication algorithms as values (tool)
+Draws, proves, prices, simulates, measures and exports plans of collectives, and
+finds out from the records of its ranks why a job hangs.")
+
+    set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SECTION doc)
+    set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION
+        "collective communication algorithms as values (documentation)
+Guides, a reference of every name, a playground and the examples; begin with
+/usr/share/doc/bough-doc/html/index.html.")
     include(CPack)
 endif()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSL-1.0
+# Runs the port for vcpkg without vcpkg: cmake -D ROOT=... -D FOLDER=... -P vcpkg.cmake. The few functions of vcpkg
+# that the port calls stand here; what it configures, installs and moves is really done.
+set(CURRENT_PORT_DIR ${ROOT}/tools/packages/vcpkg/bough)
+set(CURRENT_PACKAGES_DIR ${FOLDER}/vcpkg)
+function(run)
+    execute_process(COMMAND ${ARGV} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_cmake_configure)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
+    run(${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${FOLDER}/vcpkg.build -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} ${arg_OPTIONS})
+endfunction()
+function(vcpkg_cmake_install)
+    run(${CMAKE_COMMAND} --install ${FOLDER}/vcpkg.build)
+endfunction()
+function(vcpkg_cmake_config_fixup) # it moves the CMake package, and says where the prefix is from there
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "PACKAGE_NAME;CONFIG_PATH" "")
+    set(to ${CURRENT_PACKAGES_DIR}/share/${arg_PACKAGE_NAME})
+    file(RENAME ${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH} ${to})
+    file(GLOB files ${to}/*.cmake)
+    foreach(file IN LISTS files)
+        file(READ ${file} text)
+        string(REPLACE "/../../../" "/../../" text "${text}")
+        string(REGEX REPLACE
+            "get_filename_component\\(_IMPORT_PREFIX \"\\\${CMAKE_CURRENT_LIST_FILE}\" PATH\\)(\nget_filename_component\\(_IMPORT_PREFIX \"\\\${_IMPORT_PREFIX}\" PATH\\))*"
+            "get_filename_component(_IMPORT_PREFIX \"\${CMAKE_CURRENT_LIST_DIR}/../..\" ABSOLUTE)" text "${text}")
+        file(WRITE ${file} "${text}")
+    endforeach()
+endfunction()
+function(vcpkg_fixup_pkgconfig)
+endfunction()
+function(vcpkg_install_copyright)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FILE_LIST")
+    file(COPY ${arg_FILE_LIST} DESTINATION ${CURRENT_PACKAGES_DIR}/share/bough)
+endfunction()
+include(${CURRENT_PORT_DIR}/portfile.cmake)

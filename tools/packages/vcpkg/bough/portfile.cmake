@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSL-1.0
+# An overlay port, from a checkout: vcpkg install bough --overlay-ports=tools/packages/vcpkg
+set(VCPKG_BUILD_TYPE release) # headers only
+get_filename_component(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
+vcpkg_cmake_configure(
+    SOURCE_PATH "${SOURCE_PATH}"
+    OPTIONS -DBOUGH_BUILD_TESTS=OFF -DBOUGH_BUILD_EXAMPLES=OFF -DBOUGH_BUILD_BENCHMARKS=OFF -DBOUGH_BUILD_TOOLS=OFF)
+vcpkg_cmake_install()
+vcpkg_cmake_config_fixup(PACKAGE_NAME bough CONFIG_PATH share/cmake/bough)
+vcpkg_fixup_pkgconfig()
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/share/doc")
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
