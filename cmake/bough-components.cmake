@@ -8,11 +8,11 @@
 # compiled: what headers would instantiate in each unit, compiled once; in_process: ranks as threads;
 # shared_memory: as processes of one node; tcp: of several; tls: the same inside TLS; asio: completion
 # tokens; hana: structs; mpi, pmix: jobs of mpirun and srun; fabric: what libfabric finds; verbs: RDMA
-# cards.
+# cards; module: import bough.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.23)
 
-set(BOUGH_COMPONENTS in_process shared_memory tcp tls asio hana mpi pmix fabric verbs compiled)
+set(BOUGH_COMPONENTS in_process shared_memory tcp tls asio hana mpi pmix fabric verbs compiled module)
 
 # Each finds one thing, quietly: its target, what it is called in a sentence, and whether it was
 # found. That is what find_package said, not whether there is a target: a package that was not found
@@ -74,6 +74,29 @@ endmacro()
 macro(bough_find_libibverbs target what found)
     bough_find_by_pkg_config(${target} ${what} ${found} BOUGH_VERBS libibverbs>=1.11)
 endmacro()
+macro(bough_find_modules target what found)
+    set(${what} "CMake 3.28, Ninja and clang 19 with its clang-scan-deps, or later")
+    set(${target} bough::bough)
+    set(${found} OFF)
+    if(CMAKE_VERSION VERSION_GREATER_EQUAL 3.28 AND CMAKE_GENERATOR MATCHES "Ninja" AND CMAKE_CXX_COMPILER_CLANG_SCAN_DEPS
+       AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
+        set(${found} ON)
+    endif()
+endmacro()
+
+# bough::module: import bough, compiled in the user's own build (doc/howto/modules.md). `include` is the
+# folder of the headers. Nothing, where modules are not to be had.
+function(bough_add_module include)
+    bough_find_component(module libraries reason)
+    if(reason)
+        return()
+    endif()
+    add_library(bough_module STATIC EXCLUDE_FROM_ALL)
+    add_library(bough::module ALIAS bough_module)
+    target_sources(bough_module PUBLIC FILE_SET CXX_MODULES BASE_DIRS ${include} FILES ${include}/bough/bough.cppm)
+    target_compile_options(bough_module PRIVATE -Wno-include-angled-in-module-purview -Wno-reserved-module-identifier)
+    target_link_libraries(bough_module PUBLIC bough::bough ${libraries})
+endfunction()
 
 # bough::compiled: what each unit would instantiate for itself, compiled once, as a static library of
 # the user's own build, with its compiler and the flags of the folder that asks for it first. It holds
@@ -130,6 +153,7 @@ function(bough_find_component component libraries reason)
     set(needs_pmix pmix)
     set(needs_fabric libfabric)
     set(needs_verbs libibverbs)
+    set(needs_module modules threads)
 
     set(${libraries} "" PARENT_SCOPE)
     if(NOT component IN_LIST BOUGH_COMPONENTS)

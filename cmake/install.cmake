@@ -12,6 +12,8 @@ install(
     COMPONENT development
     FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
     FILE_SET optional_headers DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/include/bough/bough.cppm DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/bough
+        COMPONENT development)
 install(EXPORT bough-targets NAMESPACE bough:: DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(
