@@ -76,17 +76,34 @@ if(BOUGH_SITE)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/bough-doc
             COMPONENT documentation)
 endif()
+# In the forms that Debian wants: the licence below whose work it is, and a list of versions.
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
+string(REGEX REPLACE "\n\n" "\n.\n" licence "${licence}")
+string(REGEX REPLACE "\n([^\n])" "\n \\1" licence "${licence}")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/copyright @ONLY CONTENT
+     "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: 2026 the bough maintainers\nLicense: BSL-1.0\n @licence@")
+set(contact "The bough maintainers <maintainers@bough.invalid>") # faults of security go there, too (doc/contributing.md)
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/changelog @ONLY CONTENT
+     "bough (@PROJECT_VERSION@) unstable; urgency=medium\n\n  * CHANGELOG.md has what is new.\n\n -- @contact@  @date@\n")
+file(ARCHIVE_CREATE OUTPUT ${PROJECT_BINARY_DIR}/package/changelog.gz PATHS ${PROJECT_BINARY_DIR}/package/changelog
+     FORMAT raw COMPRESSION GZip COMPRESSION_LEVEL 9)
 foreach(component IN LISTS packaged)
-    install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_of_${component}}
-            RENAME copyright COMPONENT ${component})
+    install(FILES ${PROJECT_BINARY_DIR}/package/copyright ${PROJECT_BINARY_DIR}/package/changelog.gz
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package_of_${component}} COMPONENT ${component})
 endforeach()
+if("tools" IN_LIST packaged) # what tools/deb has asked the tool for
+    install(FILES ${PROJECT_BINARY_DIR}/package/bough.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools OPTIONAL)
+    install(FILES ${PROJECT_BINARY_DIR}/package/bough.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+            RENAME bough COMPONENT tools OPTIONAL)
+endif()
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON) # nothing has to be built for what is installed
     set(CPACK_GENERATOR DEB)
     set(CPACK_PACKAGE_NAME bough)
     set(CPACK_PACKAGE_VENDOR bough)
-    set(CPACK_PACKAGE_CONTACT "The bough maintainers <maintainers@bough.invalid>")
+    set(CPACK_PACKAGE_CONTACT "${contact}")
     set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
     set(CPACK_COMPONENTS_ALL ${packaged})
     set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -101,8 +118,8 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
     set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
         "collective communication algorithms as values (headers)
-Reduction, broadcast and their relatives for writers of runtimes: any transport,
-any op, any number of ranks. Header-only; depends on nothing.")
+Reduction, broadcast and their relatives for writers of runtimes: any
+transport, any op, any number of ranks. Header-only; depends on nothing.")
 
     if(CMAKE_LIBRARY_ARCHITECTURE) # in Debian's words
         find_program(BOUGH_DPKG dpkg)
@@ -126,8 +143,8 @@ their transports as a static library, with a pkg-config file.")
     set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
     set(CPACK_COMPONENT_TOOLS_DESCRIPTION
         "collective communication algorithms as values (tool)
-Draws, proves, prices, simulates, measures and exports plans of collectives, and
-finds out from the records of its ranks why a job hangs.")
+Draws, proves, prices, simulates, measures and exports plans of collectives,
+and finds out from the records of its ranks why a job hangs.")
 
     set(CPACK_DEBIAN_DOCUMENTATION_PACKAGE_SECTION doc)
     set(CPACK_COMPONENT_DOCUMENTATION_DESCRIPTION
