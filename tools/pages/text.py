@@ -101,7 +101,7 @@ class Writer:
     def __init__(self, names, page):
         self.names = names
         self.page = page
-        self.broken = []
+        self.linked = set()
 
     def code(self, text, language="cpp", plain=False):
         self.names.plain = plain
@@ -137,7 +137,8 @@ class Writer:
                     (self.names.files[f] for f in sorted(self.names.files) if f.startswith(part) and f.endswith(".md")), None)
                 made.append(self.link(target, part) if target else html.escape(part))
             elif re.fullmatch(r"[\w:]+", part) and ("::" in part or "_" in part or re.fullmatch(r"(?:[A-Z][a-z]+){2,}", part)) and \
-                    self.names.find(part) not in ("", self.names.own):
+                    self.names.find(part) not in ("", self.names.own) and part not in self.linked:
+                self.linked.add(part)  # once in a comment
                 made.append(self.link(self.names.find(part), f"<code>{part}</code>"))
             elif part.startswith("http"):
                 made.append(f'<a href="{html.escape(part)}">{html.escape(part)}</a>')
@@ -149,6 +150,7 @@ class Writer:
     def comment(self, text):
         """A comment: paragraphs, labels with what is said of them, tables, code and pictures."""
         made = []
+        self.linked = set()
         lines = text.split("\n")
         at = 0
         while at < len(lines):
