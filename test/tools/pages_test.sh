@@ -19,7 +19,7 @@ fail() { echo "FAILED: $*"; faults=1; }
 
 # --- A small project ------------------------------------------------------------------------------
 small=$scratch/small
-mkdir -p "$small/include/bough/room/thing" "$small/doc" "$small/tools/playground"
+mkdir -p "$small/include/bough/room/thing" "$small/doc" "$small/examples" "$small/tools/playground"
 cp -r "$root/tools/pages" "$small/tools/"
 cp "$root/tools/playground/page.css" "$small/tools/playground/"
 cat >"$small/include/bough/room/thing.hpp" <<'END'
@@ -86,6 +86,7 @@ concept Same = __is_same(A, B);
 #endif
 END
 printf '# Small\n\nSee [the guide](doc/guide.md#a-part), `thing` and `bough/room/thing.hpp`.\n' >"$small/README.md"
+printf 'int main() { return bough::no_things().size; }\n' >"$small/examples/1.cpp"
 printf '# Documentation\n' >"$small/doc/README.md"
 printf '# Changes\n' >"$small/CHANGELOG.md"
 printf '# Guide\n\n## A part\n\n```cpp\nauto x = bough::thing{};\n```\n' >"$small/doc/guide.md"
@@ -105,6 +106,7 @@ has 'constexpr void give(auto&amp; sink) const'
 has 'Adds other.'
 has 'none at all, ever'
 has 'a Sized needs int size'
+has 'In examples: 1.cpp'
 has 'constexpr int described(const thing&amp; t)says how many'
 ! grep -qE 'own_affair|out_of_sight' "$page" || fail "what is private has been shown"
 sed -i 's|^struct silent|// Says nothing.\n&|; s|^inline constexpr int mute|// Three.\n&|; s|^constexpr bool explain_sized|// Says why.\n&|' \
