@@ -36,13 +36,14 @@ constexpr std::uint64_t identity_of(const type_signature& t) noexcept {
     return detail::mix_hash(t.hash, std::uint64_t{t.size} << 8 | static_cast<std::uint8_t>(t.category));
 }
 
-// The identity of an op with the numbers that it holds. Its low bits tell of these, and are not those of
-// the op alone.
+// So many low bits of an op's identity tell of the numbers that it holds.
 inline constexpr unsigned op_value_bits = 24;
+// The identity of an op with the numbers that it holds. Its low bits are not those of the op alone.
 constexpr std::uint64_t op_with_values(std::uint64_t op, std::uint64_t hash_of_values) noexcept {
     constexpr std::uint64_t low = (std::uint64_t{1} << op_value_bits) - 1;
     return op ^ ((detail::mix_hash(hash_of_values, 1) & low) | 1);
 }
+// Are these identities of one op with different numbers?
 constexpr bool differ_in_values(std::uint64_t op, std::uint64_t other) noexcept {
     return op != other && op >> op_value_bits == other >> op_value_bits;
 }

@@ -47,6 +47,7 @@ constexpr status check_grid(const neighbourhood& around) noexcept {
 }
 } // namespace detail
 
+// Of by_dimension, for neighbour_allgather: one copy goes on for all neighbours behind the same steps.
 struct neighbour_allgather_by_dimension {
     using serves = goals<goal::neighbour_allgather>;
     neighbourhood neighbours{};
@@ -77,6 +78,7 @@ struct neighbour_allgather_by_dimension {
                                      const neighbour_allgather_by_dimension&) = default;
 };
 
+// Of by_dimension, for neighbour_alltoall: every block goes all of its steps.
 struct neighbour_alltoall_by_dimension {
     using serves = goals<goal::neighbour_alltoall>;
     neighbourhood neighbours{};

@@ -82,6 +82,7 @@ constexpr void for_neighbour_messages(const neighbourhood& around, rank_t size, 
 
 } // namespace detail
 
+// Of direct_neighbours, for neighbour_allgather: the block of the rank in a message to each neighbour.
 struct direct_neighbour_allgather {
     using serves = goals<goal::neighbour_allgather>;
     neighbourhood neighbours{};
@@ -106,6 +107,7 @@ struct direct_neighbour_allgather {
     friend constexpr bool operator==(const direct_neighbour_allgather&, const direct_neighbour_allgather&) = default;
 };
 
+// Of direct_neighbours, for neighbour_alltoall: each block in a message of its own.
 struct direct_neighbour_alltoall {
     using serves = goals<goal::neighbour_alltoall>;
     neighbourhood neighbours{};

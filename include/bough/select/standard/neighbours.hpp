@@ -20,6 +20,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// What may be chosen for a neighbourhood: straight, and on grids by dimension.
 template <class Goal>
 candidate_list neighbour_candidates(const neighbourhood& around) {
     candidate_list made{Goal::kind, {}};
