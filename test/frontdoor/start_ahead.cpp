@@ -61,6 +61,16 @@ TEST_CASE("start: broadcasts that have ended at their root leave room to an olde
         }
 }
 
+TEST_CASE(
+    "start: two communicators may be used in another order on another rank, within the limits of early messages") {
+    std::vector<status> ends(3);
+    in_process{3}.run([&](auto t) {
+        status& mine = ends[t.rank()];
+        mine = bough_test::another_order(std::move(t));
+    });
+    for (const status& s : ends) CHECK(s.code == errc::ok);
+}
+
 TEST_CASE("start: thousands of operations may wait behind one whose peer is late") {
     std::atomic<int> wrong{0};
     in_process{2}.run([&](auto t) {

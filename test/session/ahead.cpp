@@ -6,6 +6,7 @@
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -22,16 +23,25 @@ struct books : ahead {
     explicit books(prepared& work, rank_t size, bool copies = true) : ahead(size, limits, copies) { prepare(work); }
     bool fits(rank_t to, std::uint64_t bytes) const { return ahead::fits(to, bytes, at_peer(kept)); }
     void sent(prepared& work, rank_t to, std::uint64_t bytes) { ahead::sent(work, to, bytes, at_peer(kept)); }
-    // Whom it asks, and for what.
+    void ended(prepared& work, std::uint32_t number, std::uint16_t context = 0) {
+        ahead::ended(work, call_of(number, context));
+    }
+    static envelope call_of(std::uint32_t number, std::uint16_t context = 0) {
+        envelope call;
+        call.context = context;
+        call.operation = number;
+        return call;
+    }
+    // Whom it asks, and for which call.
     struct asked {
         rank_t peer;
-        std::uint64_t limit, least;
+        std::uint32_t number;
+        std::uint16_t context = 0;
         friend bool operator==(const asked&, const asked&) = default;
     };
     std::vector<asked> questions() {
         std::vector<asked> all;
-        if (has_to_ask())
-            ask([&](rank_t r, std::uint64_t most, std::uint64_t least) { all.push_back({r, most, least}); });
+        if (has_to_ask()) ask([&](rank_t r, const envelope& c) { all.push_back({r, c.operation, c.context}); });
         CHECK_FALSE(has_to_ask());
         return all;
     }
@@ -96,53 +106,79 @@ TEST_CASE("ahead: without room for early messages nothing is sent ahead") {
     }
 }
 
-TEST_CASE("ahead: what an operation leaves behind counts until the peer says how much lies there") {
+TEST_CASE("ahead: what operations leave behind counts until the peer has started the last of them") {
     prepared work = to_all(4);
     books counted(work, 4);
-    counted.sent(work, 1, 20'000);
+    counted.sent(work, 1, 5'000);
     counted.sent(work, 2, 10'000);
-    counted.ended(work);
-    CHECK_FALSE(counted.fits(1, 30'000));
-    CHECK(counted.fits(2, 39'000));
+    counted.ended(work, 7);
+    CHECK(counted.fits(1, 44'000));
+    CHECK_FALSE(counted.fits(1, 45'000));
     CHECK(counted.fits(3, 49'000));
-    CHECK_FALSE(counted.has_to_ask()); // it is not half of the bound
+    CHECK_FALSE(counted.has_to_ask()); // it is not a fourth of the bound
 
     counted.sent(work, 1, 9'000);
-    counted.ended(work);
-    const std::uint64_t left = 29'000 + 2 * 256;
-    CHECK(counted.questions() == std::vector<books::asked>{{1, left / 2, 256}});
+    counted.ended(work, 6); // they may end in any order
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 7}});
     counted.sent(work, 1, 1'000); // after the question
-    counted.ended(work);
-    counted.refused(1);
-    CHECK_FALSE(counted.has_to_ask()); // it has asked
-    CHECK_FALSE(counted.fits(1, 20'000));
-    counted.told(2, 0); // has not been asked
-    CHECK_FALSE(counted.fits(2, 40'000));
-    counted.told(1, 5'000);
-    CHECK(counted.fits(1, 50'000 - 5'000 - 1'256 - 256));
-    CHECK_FALSE(counted.fits(1, 50'000 - 5'000 - 1'256 - 255));
+    counted.ended(work, 8);
     CHECK_FALSE(counted.has_to_ask());
-
-    counted.refused(1); // asks again, for less
-    CHECK(counted.questions() == std::vector<books::asked>{{1, 6'256 / 2, 256}});
-    counted.told(1, 0);
+    counted.refused(1);
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 8}});
+    counted.told(2, books::call_of(7)); // was not asked
+    CHECK_FALSE(counted.fits(2, 40'000));
+    counted.told(1, books::call_of(9)); // nor for this one
+    CHECK_FALSE(counted.fits(1, 35'000));
+    counted.told(1, books::call_of(8)); // not in the order of the questions
+    CHECK(counted.fits(1, 35'000));
+    CHECK_FALSE(counted.fits(1, 36'000));
+    counted.told(1, books::call_of(7));
     CHECK(counted.fits(1, limit / 2 - 256));
     counted.refused(1);
-    CHECK_FALSE(counted.has_to_ask()); // nothing lies there
     counted.refused(3);
-    CHECK_FALSE(counted.has_to_ask());
+    counted.refused(9);
+    CHECK_FALSE(counted.has_to_ask()); // nothing lies there
 
     counted.begin_epoch();
     CHECK(counted.fits(2, 49'000));
+}
+
+TEST_CASE("ahead: each communicator is asked for by itself, and forgotten by itself") {
+    prepared work = to_all(3);
+    books counted(work, 3);
+    for (std::uint32_t n = 1; n != 5; ++n)
+        for (std::uint16_t context = 0; context != 3; ++context) {
+            counted.sent(work, 1, 1'000);
+            counted.ended(work, n, context);
+        }
+    CHECK_FALSE(counted.has_to_ask());
+    counted.refused(1);
+    auto all = counted.questions();
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.context < b.context; });
+    CHECK(all == std::vector<books::asked>{{1, 4, 0}, {1, 4, 1}, {1, 4, 2}});
+    const auto room = [&] { // in thousands
+        std::uint64_t fits = 0;
+        while (counted.fits(1, (fits + 1) * 1'000)) ++fits;
+        return fits;
+    };
+    CHECK(room() == 34);
+    counted.told(1, books::call_of(4, 1));
+    CHECK(room() == 39);
+    counted.forget(2);
+    CHECK(room() == 44);
+    counted.told(1, books::call_of(4, 2)); // late
+    CHECK(room() == 44);
+    counted.told(1, books::call_of(4, 0));
+    CHECK(room() == 49);
 }
 
 TEST_CASE("ahead: a question that could not be sent is asked again") {
     prepared work = to_all(2);
     books counted(work, 2);
     counted.sent(work, 1, 49'000);
-    counted.ended(work);
+    counted.ended(work, 1);
     REQUIRE(counted.has_to_ask());
-    CHECK_THROWS_AS(counted.ask([](rank_t, std::uint64_t, std::uint64_t) { throw std::bad_alloc(); }), std::bad_alloc);
+    CHECK_THROWS_AS(counted.ask([](rank_t, const envelope&) { throw std::bad_alloc(); }), std::bad_alloc);
     CHECK(counted.questions().size() == 1);
 }
 
@@ -153,7 +189,7 @@ TEST_CASE("ahead: an operation of which the peer has sent a message leaves nothi
     counted.sent(work, 0, 30'000);
     counted.sent(work, 2, 30'000);
     for (auto& channel : work.incoming()) channel.arrived = channel.peer == 0 ? 1 : 0;
-    counted.ended(work);
+    counted.ended(work, 1);
     CHECK(counted.fits(0, 49'000));
     CHECK_FALSE(counted.fits(2, 20'000));
 }

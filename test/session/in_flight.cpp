@@ -101,8 +101,10 @@ TEST_CASE("in flight: what an operation sends ahead counts until its peer has us
     session_operation& third = zero.start(3);
     CHECK(zero.running.send(third, 0, 1, 1, part) == posted::would_block);
     REQUIRE(zero.running.room().has_to_ask());
-    zero.running.room().ask([](rank_t, std::uint64_t, std::uint64_t) {});
-    zero.running.room().told(1, 0);
+    envelope asked;
+    zero.running.room().ask([&](rank_t, const envelope& call) { asked = call; });
+    CHECK(asked.operation == 2);
+    zero.running.room().told(1, asked);
     CHECK(zero.running.send(third, 0, 1, 1, part) == posted::pending);
     CHECK_FALSE(zero.running.is_oldest(third));
     CHECK(zero.running.is_oldest(first));

@@ -119,6 +119,42 @@ bough::status broadcasts_left_behind(T transport, int longs, std::size_t bytes, 
     return s;
 }
 
+// Three ranks and two communicators of ranks 0 and 1, which rank 1 uses in the other order, with as much early as it may
+// keep: rank 0 has 20 broadcasts on the first, a call for which rank 2 waits for rank 1, and 100 broadcasts on the second.
+template <class T>
+bough::status another_order(T transport) {
+    using namespace bough;
+    communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000}};
+    const rank_t me = comm.rank();
+    communicator first = split(comm, me == 2 ? 1 : 0), second = split(comm, me == 2 ? 1 : 0);
+    communicator far = split(comm, me == 1 ? 1 : 0), late = split(comm, me == 0 ? 1 : 0);
+    int x = 1;
+    std::vector<char> y(16'384, static_cast<char>(me));
+    status s;
+    std::vector<operation> older, newer;
+    const auto start = [&](auto& on, int count, std::vector<operation>& all) {
+        for (int i = 0; i != count; ++i) all.push_back(start_broadcast(on, std::span(y), root{0}));
+    };
+    if (me == 2) {
+        broadcast(late, std::span(&x, 1), root{0}, s);
+        if (!s) allreduce(far, std::span(&x, 1), plus{}, s);
+        return s;
+    }
+    operation between;
+    if (me == 0) {
+        start(first, 20, older);
+        between = start_allreduce(far, std::span(&x, 1), plus{});
+    }
+    start(second, 100, newer);
+    s = first_failure(newer.back(), newer);
+    if (me == 1) {
+        if (!s) broadcast(late, std::span(&x, 1), root{0}, s);
+        start(first, 20, older);
+    }
+    const status t = first_failure(between, older);
+    return s ? s : t;
+}
+
 } // namespace bough_test
 
 #endif

@@ -79,6 +79,12 @@ TEST_CASE("tcp: broadcasts that have ended at their root leave room to an older 
         [](rank_t ranks) { return test_tcp::ends_of(ranks, {.unexpected_bytes_per_peer = std::uint64_t{256} << 10}); });
 }
 
+TEST_CASE("shared_memory, tcp: two communicators may be used in another order on another rank") {
+    const auto program = [](auto t) { return bough_test::another_order(std::move(t)); };
+    for (const status& s : ends_of_all(bough_test::shared_ends(3), program)) CHECK(s.code == errc::ok);
+    for (const status& s : ends_of_all(test_tcp::ends_of(3), program)) CHECK(s.code == errc::ok);
+}
+
 TEST_CASE("composite: broadcasts that have ended at their root leave room to an older operation") {
     // Ranks 0 and 1 on one node, or on two.
     for (const rank_t per_node : {rank_t{2}, rank_t{1}})

@@ -12,9 +12,9 @@
 // all ranks.
 //
 // An operation may end before its peer has started it, as a broadcast does at its root. What it has
-// sent ahead is left behind there, and counts on. The peer knows how much of it lies unused, so it is
-// asked when half of the bound is left behind, or when something had to wait (early_reports.hpp). It
-// answers when no more than half of that lies there.
+// sent ahead is left behind there, and counts on, together with what others of its communicator have
+// left there. When that is a fourth of the bound, or when something had to wait, the peer is asked to
+// say when it has started the last of these (early_reports.hpp): it has started all of them by then.
 // Nothing is left behind if the peer has sent a message of that operation, as it has started it.
 #ifndef BOUGH_SESSION_AHEAD_HPP
 #define BOUGH_SESSION_AHEAD_HPP
@@ -23,6 +23,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/session/contexts.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
@@ -31,6 +32,9 @@
 #include <utility>
 
 namespace bough::inline BOUGH_ABI {
+
+// What an early message takes beside its payload: at least so many bytes.
+inline constexpr std::uint64_t early_message_bytes = 256;
 
 class ahead {
 public:
@@ -74,62 +78,77 @@ public:
         for (auto& channel : by.outgoing())
             if (channel.ahead != 0) take_off(channel);
     }
-    // `by` has ended. What it has sent ahead counts on, unless the peer has started it, too.
-    void ended(prepared& by) noexcept {
+    // `by` has ended; `call` has its context and number. What it has sent ahead counts on, unless the peer
+    // has started it, too.
+    void ended(prepared& by, const envelope& call) noexcept {
         if (total_ == 0) return;
         for (auto& channel : by.outgoing()) {
             if (channel.ahead == 0) continue;
             const std::uint64_t bytes = take_off(channel);
-            if (has_heard(by, channel.peer)) continue;
-            peer& p = peers_[channel.peer];
-            p.left += bytes;
-            if (p.is_asked) p.since += bytes;
-            if (p.left >= p.at_most.most / 2) wants_to_ask(p);
+            if (!has_heard(by, channel.peer)) leave(channel.peer, call, bytes);
         }
     }
     // A message to this peer did not fit.
     void refused(rank_t to) noexcept {
-        if (to < peers_.size() && peers_[to].left != 0) wants_to_ask(peers_[to]);
+        if (to >= peers_.size()) return;
+        for (std::uint32_t i = peers_[to].first; i != none; i = left_[i].next) wants_to_ask(left_[i]);
     }
 
-    // Is there a peer to be asked how much lies there?
+    // Is there something to be asked?
     bool has_to_ask() const noexcept { return has_to_ask_; }
-    // Calls f(peer, limit, least) for each. The peer is to answer when no more than `limit` bytes lie there, if
-    // each message counts for at least `least` of them.
+    // Calls f(peer, call) for each peer that is to say when it has started this call.
     template <class F>
     BOUGH_COLD void ask(F&& f) {
-        for (rank_t r = 0; r != peers_.size(); ++r) {
-            peer& p = peers_[r];
-            if (!p.is_to_be_asked) continue;
-            f(r, p.left / 2, p.at_most.least); // may throw
-            p.is_to_be_asked = false;
-            p.is_asked = true;
-            p.since = 0;
+        for (batch& b : left_) {
+            if (b.state != batch::to_be_asked) continue;
+            envelope call;
+            call.context = b.context;
+            call.operation = b.last;
+            f(b.peer, call); // may throw
+            b.state = batch::asked;
         }
         has_to_ask_ = false;
     }
-    // The peer's answer: so many bytes of what had been sent when it was asked lie there.
-    BOUGH_COLD void told(rank_t from, std::uint64_t bytes) noexcept {
-        if (from >= peers_.size() || !peers_[from].is_asked) return;
-        peer& p = peers_[from];
-        p.left = std::min(p.left, bytes + p.since);
-        p.is_asked = false;
-        if (p.left >= p.at_most.most / 2) wants_to_ask(p);
+    // The peer has started this call.
+    BOUGH_COLD void told(rank_t from, const envelope& call) noexcept {
+        if (from >= peers_.size()) return;
+        remove(from, [&](const batch& b) {
+            return b.context == call.context && b.last == call.operation && b.state == batch::asked;
+        });
+    }
+    // Nothing of this communicator lies anywhere any more.
+    void forget(std::uint16_t context) noexcept {
+        for (rank_t r = 0; r != peers_.size() && !left_.empty(); ++r)
+            remove(r, [context](const batch& b) { return b.context == context; });
     }
     // All messages of the past are void. Pre: no operation is in flight.
     void begin_epoch() noexcept {
         for (peer& p : peers_) p = {};
+        left_.clear();
+        free_ = none;
         has_to_ask_ = false;
     }
 
 private:
+    static constexpr std::uint32_t none = 0xffff'ffffu;
+
     struct peer {
         std::uint64_t in_flight = 0; // bytes sent ahead by operations in flight
         std::uint64_t left = 0;      // by those that have ended
-        std::uint64_t since = 0;     // of `left`, what was added since it was asked
+        std::uint32_t first = none;  // of its batches
         bound at_most{};             // when something was last sent ahead
-        bool is_to_be_asked = false, is_asked = false;
     };
+    // What operations of a communicator have left at a peer.
+    struct batch {
+        enum state_type : std::uint8_t { open, to_be_asked, asked, unused };
+        rank_t peer = no_rank;
+        std::uint32_t next = none; // of this peer, or unused
+        std::uint32_t last = 0;    // the number of the last of these operations
+        std::uint16_t context = 0;
+        state_type state = unused;
+        std::uint64_t bytes = 0;
+    };
+
     static std::uint64_t cost(std::uint64_t bytes, const bound& b) noexcept {
         return std::max(bytes + early_message_bytes, b.least);
     }
@@ -140,13 +159,56 @@ private:
         total_ -= bytes;
         return bytes;
     }
+    // It is not looked for among very many: what is left then is asked for.
     static bool has_heard(prepared& by, rank_t peer) noexcept {
-        return std::any_of(by.incoming().begin(), by.incoming().end(),
-                           [peer](const auto& c) { return c.peer == peer && c.arrived != 0; });
+        const auto& channels = by.incoming();
+        return channels.size() <= 64 && std::any_of(channels.begin(), channels.end(),
+                                                    [peer](const auto& c) { return c.peer == peer && c.arrived != 0; });
     }
-    void wants_to_ask(peer& p) noexcept {
-        if (p.is_asked) return;
-        p.is_to_be_asked = true;
+    BOUGH_COLD void leave(rank_t at, const envelope& call, std::uint64_t bytes) noexcept {
+        std::uint32_t i = peers_[at].first;
+        while (i != none && (left_[i].context != call.context || left_[i].state == batch::asked)) i = left_[i].next;
+        if (i == none && (i = unused()) != none) {
+            left_[i] = {at, peers_[at].first, call.operation, call.context, batch::open, 0};
+            peers_[at].first = i;
+        }
+        if (i == none) return; // no memory is left: it does not count
+        batch& b = left_[i];
+        if (contexts::before(b.last, call.operation)) b.last = call.operation;
+        b.bytes += bytes;
+        peers_[at].left += bytes;
+        if (b.bytes >= peers_[at].at_most.most / 4) wants_to_ask(b);
+    }
+    std::uint32_t unused() noexcept {
+        if (free_ != none) return std::exchange(free_, left_[free_].next);
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            left_.push_back({});
+        } catch (...) {
+            return none;
+        }
+#else
+        left_.push_back({});
+#endif
+        return static_cast<std::uint32_t>(left_.size() - 1);
+    }
+    template <class F>
+    void remove(rank_t at, const F& is_it) noexcept {
+        for (std::uint32_t* link = &peers_[at].first; *link != none;) {
+            batch& b = left_[*link];
+            if (!is_it(b)) {
+                link = &b.next;
+                continue;
+            }
+            const std::uint32_t removed = std::exchange(*link, b.next);
+            peers_[at].left -= b.bytes;
+            b.state = batch::unused;
+            b.next = std::exchange(free_, removed);
+        }
+    }
+    void wants_to_ask(batch& b) noexcept {
+        if (b.state != batch::open) return;
+        b.state = batch::to_be_asked;
         has_to_ask_ = true;
     }
 
@@ -154,6 +216,8 @@ private:
     std::uint64_t total_ = 0; // bytes sent ahead by operations in flight
     bool has_to_ask_ = false;
     detail::plain_list<peer> peers_;
+    detail::plain_list<batch> left_; // of all peers
+    std::uint32_t free_ = none;      // those of left_ that are unused
 };
 
 } // namespace bough

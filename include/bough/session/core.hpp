@@ -243,6 +243,11 @@ private:
             else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
                 disputes_.heard(&op, e);
         }
+        report_early();
+    }
+    void report_early() {
+        if (matching_.reports().is_due()) [[unlikely]]
+            failure_.sheltered([&] { matching_.reports().look(); });
     }
 
     void piece(const event& e) {
@@ -411,8 +416,7 @@ bool session_core<T>::progress(bool waits) {
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
     if (flight_.was_blocked() && retry()) ++found;
-    if (matching_.reports().is_due()) [[unlikely]]
-        failure_.sheltered([&] { matching_.reports().look(); });
+    report_early();
     if (has_to_send()) failure_.tell();
     hand_over();
     return found != 0 || flight_.size() != before; // the end of one may let another go on

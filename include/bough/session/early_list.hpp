@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Early_list: messages that wait for their operation, in the order in which they came.
 //
-// Found without a search, however many wait: the first message of a call, and of one sender the
-// messages that still lie in the transport, how much was copied, and how much there is in all.
+// Three things are found without a search, however many wait: the first message of a call, the
+// messages of one sender that still lie in the transport, and how much of that sender was copied.
 // Memory grows with the most that waited at a time, and is used again.
 #ifndef BOUGH_SESSION_EARLY_LIST_HPP
 #define BOUGH_SESSION_EARLY_LIST_HPP
@@ -35,8 +35,6 @@ public:
         early_message *first = nullptr, *last = nullptr; // that are in place
         std::uint32_t in_place = 0;
         std::uint64_t copied = 0; // bytes, for whoever copies
-        std::uint64_t bytes = 0;  // of the payloads of all its messages
-        std::uint64_t count = 0;  // of these
     };
 
     // Up to 16 messages from up to 256 ranks are remembered in memory that is allocated here.
@@ -51,13 +49,6 @@ public:
     early_message* first() const noexcept { return first_; }
     // The first message of a sender that is in place; null: there is none.
     early_message* first_of(rank_t r) const noexcept { return r < peers_.size() ? peers_[r].first : nullptr; }
-    // How many messages of this sender wait, and how many bytes they have.
-    struct amount {
-        std::uint64_t count, bytes;
-    };
-    amount all_of(rank_t r) const noexcept {
-        return r < peers_.size() ? amount{peers_[r].count, peers_[r].bytes} : amount{};
-    }
     // What is known of a sender.
     of_peer& peer(rank_t r) {
         if (r >= peers_.size()) {
@@ -79,8 +70,6 @@ public:
         (last_ == nullptr ? first_ : last_->after) = &m;
         last_ = &m;
         ++count_;
-        ++sender.count;
-        sender.bytes += e.bytes;
         if (early_message* head = calls_.find(key_of(e.envelope))) {
             head->last_of_call = head->last_of_call->next_of_call = &m;
         } else {
@@ -110,9 +99,6 @@ public:
     }
     event take_out(early_message& m) noexcept {
         leaves_transport(m);
-        of_peer& sender = peers_[m.what.peer];
-        --sender.count;
-        sender.bytes -= m.what.bytes;
         const std::uint64_t key = key_of(m.what.envelope);
         early_message* head = calls_.find(key);
         if (head == &m) {

@@ -170,6 +170,7 @@ public:
         sheltered([&] {
             broken_.push_back({context, as_seen_by(members_.rank(), why)});
             given_up_.forget(context);
+            flight_.room().forget(context);
             note();
             if (dispute_.is_of(context)) dispute_.close();
             early_.drop([&](const event& e) { return is_call_of(e, context); });

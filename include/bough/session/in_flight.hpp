@@ -258,7 +258,7 @@ private:
         posts_.erase(op.ticket_, op);
     }
     void remove_of_many(session_operation& op) noexcept {
-        ahead_.ended(*op.work_);
+        ahead_.ended(*op.work_, op.tag_);
         if (calls_.size() != 0) [[unlikely]]
             forget(op);
         if (all_.back() == &op) {

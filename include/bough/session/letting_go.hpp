@@ -81,6 +81,7 @@ private:
         disputed.forget(context);
         watch.forget(context);
         messages.forget_inbox(context);
+        matched.reports().forget_communicator(context);
         if (is_first && members.epoch() == members.first_epoch()) late.forget(context);
     }
 };

@@ -4,7 +4,7 @@
 // A message belongs to the operation that its envelope names. Within the operation it belongs to
 // the channel of its sender, whose messages come in their order. A message that comes before its
 // operation has started, or before its epoch has begun here, is kept among the early ones
-// (unexpected.hpp); its sender may ask how much of it there is (early_reports.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
+// (unexpected.hpp); its sender may ask when that is over (early_reports.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
 // whose a message is; what follows from that is decided in bough/session/core.hpp.
 //
 // It needs the transport, of the membership the epoch, the control, and the operations in flight. Of these
@@ -34,7 +34,7 @@ class matching {
 public:
     matching(T& transport, const early_limits& limits, const membership& members, control<T>& messages,
              in_flight<T>& flight)
-        : early_(transport, limits), members_(members), flight_(flight), reports_(messages, early_, flight.room()) {}
+        : early_(transport, limits), members_(members), flight_(flight), reports_(messages, members, flight.room()) {}
     matching(const matching&) = delete;
     matching& operator=(const matching&) = delete;
 

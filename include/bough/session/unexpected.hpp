@@ -24,7 +24,6 @@
 #include <bough/engine/engine.hpp>
 #include <bough/session/early_list.hpp>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -35,9 +34,6 @@
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
-
-// What an early message takes beside its payload, for those who count: at least so many bytes.
-inline constexpr std::uint64_t early_message_bytes = 256;
 
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
@@ -60,11 +56,6 @@ public:
 
     bool empty() const noexcept { return waiting_.empty(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }
-    // How much of this sender's lies here, copied or not, if each message counts for at least `least` bytes.
-    std::uint64_t bytes_of(rank_t peer, std::uint64_t least) const noexcept {
-        const auto [count, bytes] = waiting_.all_of(peer);
-        return std::max(bytes + count * early_message_bytes, count * least);
-    }
     // Since it was made.
     std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); }
 
