@@ -579,6 +579,7 @@ int main(int argc, char** argv) {
             MPI_Comm_size(s.comm, &s.size);
             // A rank alone is served by the MPI itself, and Open MPI's MPI_Ialltoall fails in place.
             is_nonblocking = std::getenv("TEST_NONBLOCKING") != nullptr && s.size != 1;
+            MPI_Barrier(s.comm); // nonblocking calls are taken after a blocking one
             corners(s, s.size - 1);
             for (std::size_t t = 0; t != types.all.size(); ++t) {
                 const kind& k = types.all[t];

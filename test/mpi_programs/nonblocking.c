@@ -14,12 +14,14 @@ static void expect(int good, const char* what) {
     printf("WRONG: rank %d of %d: %s\n", rank, size, what);
 }
 
-/* The first call on a communicator is started on rank 0 alone, which then sends what the others wait for. */
-static void first_call(void) {
+/* The first call on a communicator is started on rank 0 alone, which then sends what the others wait for. `first`: but for a
+ * barrier. */
+static void first_call(int first) {
     MPI_Comm comm;
     MPI_Request all[3];
     int x = rank, y = rank, word = 0;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (!first) MPI_Barrier(comm);
     if (rank != 0) MPI_Recv(&word, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Ibarrier(comm, &all[0]);
     MPI_Iallreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, comm, &all[1]);
@@ -96,6 +98,7 @@ static void freed(void) {
     int x[20], i, y = rank;
     for (i = 0; i != 20; ++i) x[i] = rank + i;
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+    MPI_Barrier(comm);
     MPI_Type_vector(1, 1, 1, MPI_INT, &every_other);
     MPI_Type_create_resized(every_other, 0, 2 * sizeof(int), &padded);
     MPI_Type_commit(&padded);
@@ -113,16 +116,39 @@ static void freed(void) {
     expect(y == size - 1, "a broadcast on a communicator that was freed");
 }
 
+/* The MPI itself makes nonblocking calls on a communicator that is being copied, while the program makes blocking ones. (Open
+ * MPI alone does not survive several copies at a time.) */
+static void copied(void) {
+    MPI_Comm comm, made;
+    MPI_Request request;
+    int i, x, sum = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Barrier(comm);
+    MPI_Comm_idup(comm, &made, &request);
+    for (i = 0; i != 4; ++i) {
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+        expect(sum == size * (size - 1) / 2, "an allreduce on a communicator that is being copied");
+        x = rank;
+        MPI_Bcast(&x, 1, MPI_INT, i % size, comm);
+        expect(x == i % size, "a broadcast on a communicator that is being copied");
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Barrier(made);
+    MPI_Comm_free(&made);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char** argv) {
     int round;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (round = 0; round != 20; ++round) {
-        first_call();
+        first_call(round % 2);
         two_communicators();
         many_at_a_time();
         freed();
+        copied();
     }
     MPI_Allreduce(MPI_IN_PLACE, &faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) printf("%d faults\n", faults);

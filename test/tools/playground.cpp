@@ -303,8 +303,9 @@ TEST_CASE("the algorithms of the playground in C++") {
     }
     {
         using goal = bough::goal::alltoall;
-        check_written<goal>(
-            "alltoall", {PLAYGROUND_WRITTEN(bough::pairwise_alltoall{}), PLAYGROUND_WRITTEN(bough::bruck_alltoall{})});
+        check_written<goal>("alltoall", {PLAYGROUND_WRITTEN(bough::pairwise_alltoall{}),
+                                         PLAYGROUND_WRITTEN(bough::bruck_alltoall{}),
+                                         PLAYGROUND_WRITTEN(bough::bruck_alltoall{.ports = 2})});
     }
 }
 
@@ -319,6 +320,7 @@ TEST_CASE("the trees of the playground in C++") {
         PLAYGROUND_WRITTEN(bough::tree_reduce{bough::kary{.arity = 5}}),
         PLAYGROUND_WRITTEN(bough::tree_reduce{bough::chain{}}),
         PLAYGROUND_WRITTEN(bough::tree_reduce{bough::flat{}}),
+        PLAYGROUND_WRITTEN(bough::tree_reduce{bough::bine{}}),
         PLAYGROUND_WRITTEN(bough::tree_reduce{bough::ordered{bough::binomial{}}}),
         PLAYGROUND_WRITTEN(bough::tree_reduce{bough::ordered{bough::fnomial{.degree = 5}}}),
     };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Nonblocking calls. The host's progress moves them on, whatever the program waits for.
-//
-// The first call on a communicator may be one of them. It must not wait until the other ranks come, so it
-// is remembered, and those after it, until bough's communicator is made by nonblocking calls of the host.
+// Nonblocking calls. The host's progress moves them on, whatever the program waits for. On a communicator
+// they are taken after its first blocking collective, with which bough's part of it is made: a start must
+// not wait for other ranks.
 #ifndef BOUGH_TOOLS_MPI_FLIGHTS_HPP
 #define BOUGH_TOOLS_MPI_FLIGHTS_HPP
 
@@ -14,10 +13,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mpi.h>
 #include <mutex>
-#include <utility>
+#include <new>
 #include <vector>
 
 namespace under_mpi {
@@ -40,10 +38,6 @@ public:
     bough::operation operation;
     std::size_t bytes = 0;      // for the report
     std::uint64_t began_ns = 0; // likewise
-    // Of a call that waits for its turn: by bough, and by the host.
-    std::function<int(const place&)> take;
-    std::function<int(MPI_Request*)> pass;
-    MPI_Request passed = MPI_REQUEST_NULL; // the host makes it
 };
 
 // All of this process.
@@ -51,25 +45,39 @@ class flights {
 public:
     static flights& get(); // never destroyed
 
-    // It has begun, or waits for its turn in `of`.
-    void add(flight& f, group* of = nullptr);
+    // start() -> error class begins the call; what goes wrong with it, the request says.
+    template <class Start>
+    void launch(flight& f, const Start& start) noexcept {
+        {
+            const std::scoped_lock held(mutex_);
+            const int code = start_guarded(f, start);
+            if (code != MPI_SUCCESS) return f.has_ended(code);
+            ++count_;
+        }
+        progress();
+    }
     // Moves all on. How many have ended.
-    int progress();
+    int progress() noexcept;
 
 private:
     flights() = default;
-    bool begin_waiting(group& of);
-    int look_at_all();
+    template <class Start>
+    int start_guarded(flight& f, const Start& start) noexcept {
+        try {
+            begun_.reserve(begun_.size() + 1);
+        } catch (const std::bad_alloc&) {
+            return MPI_ERR_NO_MEM;
+        }
+        const int code = start();
+        if (code == MPI_SUCCESS) begun_.push_back(&f);
+        return code;
+    }
 
     std::atomic<std::size_t> count_{0};
     std::recursive_mutex mutex_;
     bool is_busy_ = false; // the progress of the host may come here again
     std::vector<flight*> begun_;
-    std::vector<group*> making_; // with calls that wait
 };
-
-// Until no call waits for its turn there.
-void wait_for_turn(const group& of);
 
 // Starts a nonblocking call, by bough if it can: take(place) starts it, and fresh() makes its flight.
 // pass(request) starts it by the host; describe() -> outcome.
@@ -77,27 +85,25 @@ template <class Describe, class Take, class Pass, class Fresh>
 int begin(group& of, collective which, const Describe& describe, const Take& take, const Pass& pass, const Fresh& fresh,
           MPI_Request* request) {
     const setting is = world::get().is();
-    if (is == setting::check || !of.may_use()) { // results of the host and of bough are compared by blocking calls
-        if (is == setting::report) count_passed_on(which, of.why(), form::nonblocking);
+    // Results of the host and of bough are compared by blocking calls.
+    communicator* const ours = is == setting::check ? nullptr : of.use_later();
+    if (ours == nullptr) {
+        const bool is_first = of.why() == reason::not_started && world::get().has_started();
+        if (is == setting::report) count_passed_on(which, is_first ? reason::first : of.why(), form::nonblocking);
         return pass(request);
     }
     flight* const f = fresh();
-    if (f == nullptr) return MPI_ERR_NO_MEM;
+    if (f == nullptr) {
+        (void)ours->refuse({.code = bough::errc::no_resources});
+        return MPI_ERR_NO_MEM;
+    }
     f->which = which;
     *request = f->request();
     if (is == setting::report) {
         f->bytes = describe().bytes;
         f->began_ns = bough::detail::steady_now_ns();
     }
-    if (communicator* const ours = of.made()) {
-        const int code = take_guarded({*ours, f->room, &f->operation}, which, take);
-        if (code != MPI_SUCCESS) return f->has_ended(code), MPI_SUCCESS;
-        flights::get().add(*f);
-    } else {
-        f->take = take;
-        f->pass = pass;
-        flights::get().add(*f, &of);
-    }
+    flights::get().launch(*f, [&] { return take_guarded({*ours, f->room, &f->operation}, which, take); });
     return MPI_SUCCESS;
 }
 

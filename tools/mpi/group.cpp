@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group.hpp"
 
-#include "flights.hpp"
-
 #include <utility>
 
 namespace under_mpi {
@@ -16,6 +14,8 @@ const char* text_of(reason why) noexcept {
     case reason::alone: return "one rank";
     case reason::host_only: return "no such collective in bough";
     case reason::form: return "nonblocking";
+    case reason::of_host: return "as the MPI itself calls it";
+    case reason::first: return "nonblocking, before the first blocking one";
     default: return "";
     }
 }
@@ -52,62 +52,25 @@ bool is_mpi_running() {
 } // namespace
 
 group::~group() {
-    if (made_) world::get().give_back(members_, std::move(*made_));
-}
-
-bool group::can_begin() {
-    if (state_ == state::over || !world::get().has_started() || !is_mpi_running()) return false;
-    members_ = members_of(comm_);
-    if (members_.empty()) {
-        never(reason::other_job);
-        return false;
-    }
-    state_ = state::making;
-    making_.emplace(members_);
-    return true;
-}
-void group::finish() {
-    if (making_->result()) made_.emplace(std::move(*making_->result()));
-    making_.reset();
-    state_ = state::over;
-    why_ = made_ ? reason::none : reason::too_many;
+    for (std::optional<communicator>* const one : {&later_, &made_})
+        if (*one) world::get().give_back(members_, std::move(**one));
 }
 
 communicator* group::use() {
-    if (made_ && waiting.empty()) [[likely]]
+    if (made_) [[likely]]
         return &*made_;
-    if (!waiting.empty()) {
-        wait_for_turn(*this);
-        return found();
+    if (has_tried_ || !world::get().has_started() || !is_mpi_running()) return nullptr;
+    has_tried_ = true;
+    members_ = members_of(comm_);
+    if (members_.empty()) {
+        why_ = reason::other_job;
+        return nullptr;
     }
-    if (!may_use()) return nullptr;
-    while (!making_->is_over()) {
-        const auto numbers = making_->numbers();
-        making_->heard(host_->find_greatest(numbers.data(), static_cast<int>(numbers.size())));
-    }
-    finish();
-    return found();
-}
-
-bool group::may_use() {
-    if (made_ || state_ == state::making) return true;
-    return state_ == state::untried && can_begin();
-}
-
-bool group::go_on() {
-    while (making_ && !making_->is_over()) {
-        const auto numbers = making_->numbers();
-        bool good = true;
-        if (!is_looking_) {
-            is_looking_ = true;
-            good = host_->begin_greatest(numbers.data(), static_cast<int>(numbers.size()));
-        }
-        if (good && !host_->has_found(good)) return false;
-        is_looking_ = false;
-        making_->heard(good);
-    }
-    if (making_) finish();
-    return true;
+    made_ = world::get().make(members_, *host_);
+    if (made_) later_ = world::get().make(members_, *host_);
+    if (!later_) made_.reset();
+    why_ = made_ ? reason::none : reason::too_many;
+    return made_ ? &*made_ : nullptr;
 }
 
 } // namespace under_mpi

@@ -5,11 +5,9 @@
 
 #include "frame.hpp"
 #include "host.hpp"
-#include "making.hpp"
 #include "world.hpp"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mpi.h>
 #include <optional>
@@ -27,11 +25,11 @@ enum class reason : std::uint8_t {
     alone,     // of one rank
     host_only, // a collective that bough does not have
     form,      // it is nonblocking, and bough takes only the blocking form
+    of_host,   // the MPI itself may make it
+    first,     // it is nonblocking, and there was no blocking one before
     count_     // how many there are
 };
 const char* text_of(reason why) noexcept;
-
-class flight;
 
 class group {
 public:
@@ -44,33 +42,21 @@ public:
     host_group& host() noexcept { return *host_; }
     // For a blocking call; collective the first time. Null: calls are passed on, for the reason why().
     communicator* use();
-    // For a call that must not wait; collective the first time. False: it is passed on. True: it is taken,
-    // by the communicator that made() gives, or if that is null, in its turn when there is one.
-    bool may_use();
-    communicator* made() noexcept { return made_ && waiting.empty() ? &*made_ : nullptr; }
+    // For a nonblocking call, which must not wait until there is a communicator: there is one after the first
+    // use(). It is another one than that: the MPI itself makes nonblocking calls on the program's communicator
+    // whenever it makes progress, and blocking calls match by their order.
+    communicator* use_later() noexcept { return later_ ? &*later_ : nullptr; }
     reason why() const noexcept { return why_; }
-    void never(reason why) noexcept { why_ = why, state_ = state::over; }
+    void never(reason why) noexcept { why_ = why, has_tried_ = true; }
 
     frame& blocking_frame() noexcept { return frame_; }
 
-    // Calls that wait until it is known which communicator takes them, if any, in their order.
-    std::deque<flight*> waiting;
-    // Goes on without waiting. True: it is known. Pre: calls wait.
-    bool go_on();
-    communicator* found() noexcept { return made_ ? &*made_ : nullptr; }
-
 private:
-    enum class state : std::uint8_t { untried, making, over };
-    bool can_begin(); // false: calls are passed on
-    void finish();
-
     MPI_Comm comm_;
     std::unique_ptr<host_group> host_;
-    state state_ = state::untried;
+    bool has_tried_ = false;
     reason why_ = reason::not_started;
-    std::optional<making> making_;
-    bool is_looking_ = false; // a round of making_ goes on
-    std::optional<communicator> made_;
+    std::optional<communicator> made_, later_;
     std::vector<bough::rank_t> members_;
     frame frame_;
 };

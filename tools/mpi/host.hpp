@@ -33,9 +33,6 @@ public:
     virtual ~host_group() = default;
     virtual bool gather_from_all(const void* mine, int bytes, void* all) = 0;
     virtual bool find_greatest(std::uint32_t* numbers, int count) = 0; // of each number, over all ranks
-    // The same without waiting: then has_found() until it is true, which says in `good` whether it went well.
-    virtual bool begin_greatest(std::uint32_t* numbers, int count) = 0;
-    virtual bool has_found(bool& good) = 0;
 };
 
 } // namespace under_mpi

@@ -27,20 +27,10 @@ public:
         return below_.coll_allreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_,
                                      below_.coll_allreduce_module) == MPI_SUCCESS;
     }
-    bool begin_greatest(std::uint32_t* numbers, int count) override {
-        return below_.coll_iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request_,
-                                      below_.coll_iallreduce_module) == MPI_SUCCESS;
-    }
-    bool has_found(bool& good) override {
-        int is_over = 0;
-        good = PMPI_Test(&request_, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-        return is_over != 0 || !good;
-    }
 
 private:
     ompi_communicator_t* comm_;
     const mca_coll_base_comm_coll_t& below_;
-    ompi_request_t* request_ = MPI_REQUEST_NULL;
 };
 
 // OBJ_NEW makes it; so what is C++ in it is behind a pointer.
@@ -200,7 +190,7 @@ using type_t = ompi_datatype_t*;
 using op_t = ompi_op_t*;
 
 BOUGH_BOTH(bcast, (void* data, int count, type_t type, int root), (data, count, type, root))
-BOUGH_BOTH(allreduce, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
+BOUGH_BLOCKING(allreduce, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
 BOUGH_BOTH(reduce, (const void* in, void* out, int count, type_t type, op_t op, int root),
            (in, out, count, type, op, root))
 BOUGH_BOTH(scan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
@@ -233,12 +223,30 @@ BOUGH_BOTH(alltoallv,
             const int* out_places, type_t out_type),
            (in, counts, places, type, out, out_counts, out_places, out_type))
 
-// --- those that are passed on ---
-
 void note_passed_on(ompi_communicator_t* comm, collective which, reason why, form how) {
     if (world::get().is() == setting::report)
         count_passed_on(which, OMPI_COMM_IS_INTER(comm) ? reason::inter : why, how);
 }
+
+// Copies of communicators that are under way agree on their numbers by calls like these, which their ranks
+// make in different orders.
+bool may_be_of_open_mpi(int count, type_t type, op_t op) noexcept {
+    return count <= 2 && type == MPI_INT && (op == MPI_MAX || op == MPI_MIN);
+}
+int take_iallreduce(const void* in, void* out, int count, type_t type, op_t op, ompi_communicator_t* comm,
+                    ompi_request_t** request, coll_module* module) {
+    bough_module& m = of(module);
+    const auto pass_on = [=, &m](ompi_request_t** to) {
+        return m.below.coll_iallreduce(in, out, count, type, op, comm, to, m.below.coll_iallreduce_module);
+    };
+    if (!may_be_of_open_mpi(count, type, op))
+        return call_allreduce(goes_on(m, comm, request, pass_on), in, out, count, type, op);
+    note_passed_on(comm, collective::allreduce, reason::of_host, form::nonblocking);
+    return pass_on(request);
+}
+
+// --- those that are passed on ---
+
 int pass_alltoallw(const void* in, const int* counts, const int* places, type_t const* types, void* out,
                    const int* out_counts, const int* out_places, type_t const* out_types, ompi_communicator_t* comm,
                    coll_module* module) {

@@ -5,6 +5,7 @@
 #include <bough/error.hpp>
 #include <bough/session/contexts.hpp>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -130,6 +131,44 @@ void world::give_back(const std::vector<bough::rank_t>& members, communicator&& 
     if (!base_ || kept_count_ == most_kept) return;
     kept_[members].push_back(std::move(made));
     ++kept_count_;
+}
+
+// As fresh_context of bough/group.hpp finds a number, but with the host's calls: there is no communicator
+// of these members yet. Numbers that are kept are taken on all members, so that what one member kept is
+// never new to another.
+std::optional<communicator> world::make(const std::vector<bough::rank_t>& members, host_group& host) {
+    auto& session = *base_->shared_session();
+    const auto numbers = [&session](auto&& use) { return session.with_lock([&] { return use(session.contexts()); }); };
+    const auto release = [&numbers](std::uint16_t n) {
+        if (n != bough::contexts::none) numbers([n](bough::contexts& c) { return c.give_back(n), 0; });
+    };
+    std::optional<communicator> kept = take_kept(members);
+    for (std::uint32_t least = 1;;) {
+        const std::uint16_t mine =
+            kept ? kept->context() : numbers([least](bough::contexts& c) { return c.reserve(least); });
+        std::array<std::uint32_t, 2> range{mine, ~std::uint32_t{mine}};
+        if (!host.find_greatest(range.data(), 2)) return std::nullopt;
+        const auto most = static_cast<std::uint16_t>(range[0]);
+        if (range[0] == ~range[1]) { // all have the same number
+            if (kept) return kept;
+            if (most == bough::contexts::none) return std::nullopt;
+            return new_one(members, most);
+        }
+        if (kept) {
+            give_back(members, std::move(*kept));
+            kept.reset();
+        } else {
+            release(mine);
+        }
+        if (most == bough::contexts::none) return std::nullopt;
+        const bool is_mine = numbers([most](bough::contexts& c) { return c.claim(most); });
+        std::uint32_t is_taken = is_mine ? 0 : 1;
+        const bool has_agreed = host.find_greatest(&is_taken, 1);
+        if (has_agreed && is_taken == 0) return new_one(members, most);
+        if (is_mine) release(most);
+        if (!has_agreed) return std::nullopt;
+        least = most + 1u;
+    }
 }
 
 } // namespace under_mpi

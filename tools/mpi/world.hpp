@@ -36,21 +36,16 @@ public:
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
 
+    // Collective over the members (ranks of MPI_COMM_WORLD), whose host_group it is. Empty on all of
+    // them: no number for it is left.
+    std::optional<communicator> make(const std::vector<bough::rank_t>& members, host_group& host);
     // Keeps it for the next group of the same members.
     void give_back(const std::vector<bough::rank_t>& members, communicator&& made);
 
-    // Empty: none is kept.
-    std::optional<communicator> take_kept(const std::vector<bough::rank_t>& members);
-    communicator new_one(const std::vector<bough::rank_t>& members, std::uint16_t context);
-    // f(contexts), with the lock of the session.
-    template <class F>
-    auto with_numbers(F&& f) {
-        auto& session = *base_->shared_session();
-        return session.with_lock([&] { return f(session.contexts()); });
-    }
-
 private:
     world() = default;
+    std::optional<communicator> take_kept(const std::vector<bough::rank_t>& members);
+    communicator new_one(const std::vector<bough::rank_t>& members, std::uint16_t context);
 
     setting setting_ = setting::off;
     bough::rank_t rank_ = 0, size_ = 1;

@@ -73,9 +73,9 @@ constexpr void combine_apart(const O& op, const E* __restrict lower, const E* __
     for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k)
-            out[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
+            out[i + k] = static_cast<T>(op(detail::value_of(lower[i + k]), detail::value_of(upper[i + k])));
     }
-    for (; i < count; ++i) out[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
+    for (; i < count; ++i) out[i] = static_cast<T>(op(detail::value_of(lower[i]), detail::value_of(upper[i])));
 }
 
 template <class T, class E, class O>
@@ -86,9 +86,9 @@ constexpr void combine_into_lower(const O& op, E* __restrict lower, const E* __r
     for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k)
-            lower[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
+            lower[i + k] = static_cast<T>(op(detail::value_of(lower[i + k]), detail::value_of(upper[i + k])));
     }
-    for (; i < count; ++i) lower[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
+    for (; i < count; ++i) lower[i] = static_cast<T>(op(detail::value_of(lower[i]), detail::value_of(upper[i])));
 }
 
 template <class T, class E, class O>
@@ -99,9 +99,9 @@ constexpr void combine_into_upper(const O& op, const E* __restrict lower, E* __r
     for (; i != whole; i += block) {
         BOUGH_UNROLL
         for (std::size_t k = 0; k != block; ++k)
-            upper[i + k] = static_cast<T>(op(value_of(lower[i + k]), value_of(upper[i + k])));
+            upper[i + k] = static_cast<T>(op(detail::value_of(lower[i + k]), detail::value_of(upper[i + k])));
     }
-    for (; i < count; ++i) upper[i] = static_cast<T>(op(value_of(lower[i]), value_of(upper[i])));
+    for (; i < count; ++i) upper[i] = static_cast<T>(op(detail::value_of(lower[i]), detail::value_of(upper[i])));
 }
 
 // `out` may be one of the operands, not both.

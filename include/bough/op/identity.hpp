@@ -43,9 +43,9 @@ constexpr std::uint64_t op_with_values(std::uint64_t op, std::uint64_t hash_of_v
     constexpr std::uint64_t low = (std::uint64_t{1} << op_value_bits) - 1;
     return op ^ ((detail::mix_hash(hash_of_values, 1) & low) | 1);
 }
-// Are these identities of one op with different numbers?
+// Are these identities of one op with different numbers? Small ones are those of a program's own ops.
 constexpr bool differ_in_values(std::uint64_t op, std::uint64_t other) noexcept {
-    return op != other && op >> op_value_bits == other >> op_value_bits;
+    return op != other && op >> op_value_bits == other >> op_value_bits && op >> op_value_bits != 0;
 }
 
 namespace detail {

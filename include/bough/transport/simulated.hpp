@@ -74,6 +74,8 @@ public:
     void heal() { world_->heal(); }
     // Envelopes that a fault has changed.
     std::uint64_t corrupted() const noexcept { return world_->corrupted(); }
+    // The last envelope of which a bit was flipped, as it was before.
+    const envelope& last_corrupted() const noexcept { return world_->last_corrupted(); }
 
     // How often a rank, or this world, broke a rule of Transport, and the first of them.
     std::uint64_t violations() const noexcept { return world_->violations(); }

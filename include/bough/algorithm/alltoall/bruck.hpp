@@ -70,7 +70,7 @@ struct bruck_alltoall {
         block_t blocks = 0; // a block is on its way once for each digit of its distance but the last
         for (rank_t distance = 1; distance < at.size; ++distance) {
             for (std::uint64_t digits = distance; digits != 0; digits /= radix())
-                blocks += digits % radix() != 0 ? 1 : 0;
+                blocks += digits % radix() != 0 ? 1u : 0u;
             --blocks;
         }
         return blocks;

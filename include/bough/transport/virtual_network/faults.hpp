@@ -55,9 +55,11 @@ class simulated_corruption {
 public:
     void set_next(bool corrupt) noexcept { next_ = corrupt; }
     std::uint64_t count() const noexcept { return count_; }
+    const envelope& last() const noexcept { return last_; } // as it was before
 
     void pass(envelope& tag, split_mix& random) {
         if (!std::exchange(next_, false)) return;
+        last_ = tag;
         unsigned char bits[sizeof tag];
         std::memcpy(bits, &tag, sizeof tag);
         const std::uint64_t bit = random.below(8 * sizeof tag);
@@ -69,6 +71,7 @@ public:
 private:
     bool next_ = false;
     std::uint64_t count_ = 0;
+    envelope last_;
 };
 
 // How often rules were broken, and the first of them.

@@ -58,6 +58,7 @@ public:
     bool alive(rank_t r) const noexcept { return ranks_[r].life == life::alive; }
     std::size_t pending(rank_t r) const noexcept { return ranks_[r].posts.size(); }
     std::uint64_t corrupted() const noexcept { return corruption_.count(); }
+    const envelope& last_corrupted() const noexcept { return corruption_.last(); } // as it was before
     std::uint64_t violations() const noexcept { return violations_.count; }
     const char* first_violation() const noexcept { return violations_.first; }
     // Messages to `r` that it has seen and neither released nor taken.
