@@ -73,9 +73,9 @@ public:
     // Ends all faults. Dead ranks stay dead, and late messages stay late.
     void heal() { world_->heal(); }
     // Envelopes that a fault has changed.
-    std::uint64_t corrupted() const noexcept { return world_->corrupted(); }
+    std::uint64_t corrupted() const noexcept { return world_->corruption().count(); }
     // The last envelope of which a bit was flipped, as it was before.
-    const envelope& last_corrupted() const noexcept { return world_->last_corrupted(); }
+    const envelope& last_corrupted() const noexcept { return world_->corruption().last(); }
 
     // How often a rank, or this world, broke a rule of Transport, and the first of them.
     std::uint64_t violations() const noexcept { return world_->violations(); }

@@ -57,8 +57,7 @@ public:
     std::uint64_t events() const noexcept { return faults_.events(); }
     bool alive(rank_t r) const noexcept { return ranks_[r].life == life::alive; }
     std::size_t pending(rank_t r) const noexcept { return ranks_[r].posts.size(); }
-    std::uint64_t corrupted() const noexcept { return corruption_.count(); }
-    const envelope& last_corrupted() const noexcept { return corruption_.last(); } // as it was before
+    const simulated_corruption& corruption() const noexcept { return corruption_; }
     std::uint64_t violations() const noexcept { return violations_.count; }
     const char* first_violation() const noexcept { return violations_.first; }
     // Messages to `r` that it has seen and neither released nor taken.
