@@ -7,8 +7,6 @@ namespace under_mpi {
 
 namespace {
 
-constexpr bough::run_time_type no_elements{};
-
 std::string mpi_name(collective which) { return std::string("MPI_I") + name_of(which); }
 
 } // namespace
