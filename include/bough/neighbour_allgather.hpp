@@ -7,17 +7,19 @@
 //   start_neighbour_allgather(...)       returns a bough::operation at once; no ec
 //   bind_neighbour_allgather(...)        a persistent_operation, to be started many times; no ec
 //
-// Data        spans, or what one can be made of. `in`: a block; `out`: a block of the same length for each place in
-//             which the rank receives, in order (bough/schedule/neighbourhood.hpp). A place whose neighbour would
-//             lie beyond an end of the grid is left as it is. There is no in-place form: `out` must not overlap `in`
-// Choice      direct_neighbours{}, by_dimension{} on grids, a plan or an algorithm of this neighbourhood, or
-//             automatic{}
+// Data        spans, or what one can be made of. `in`: a block; `out`: a block of the same length
+//             for each place in which the rank receives, in order
+//             (bough/schedule/neighbourhood.hpp). A place whose neighbour would lie beyond an end
+//             of the grid is left as it is. There is no in-place form: `out` must not overlap `in`
+// Choice      direct_neighbours{}, by_dimension{} on grids, a plan or an algorithm of this
+//             neighbourhood, or automatic{}
 // Agreement   every rank gives the same neighbourhood, type, length and choice
 // Time        that of the plan. automatic{}: on grids by dimension, unless that has more messages or takes longer
 // Determinism nothing is combined
-// Errors      invalid_argument and size_overflow for wrong arguments, such as extents whose product is not the number
-//             of ranks, or lists of a graph that do not fit; call_mismatch where ranks do not agree, also on the
-//             neighbourhood; those of doc/design/005. `out` is unspecified then, `in` is unchanged
+// Errors      invalid_argument and size_overflow for wrong arguments, such as extents whose product
+//             is not the number of ranks, or lists of a graph that do not fit; call_mismatch where
+//             ranks do not agree, also on the neighbourhood; those of doc/design/005. `out` is
+//             unspecified then, `in` is unchanged
 // Source      MPI_Neighbor_allgather; bough/algorithm/neighbours/by_dimension.hpp
 #ifndef BOUGH_NEIGHBOUR_ALLGATHER_HPP
 #define BOUGH_NEIGHBOUR_ALLGATHER_HPP

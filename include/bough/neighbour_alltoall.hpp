@@ -11,25 +11,31 @@
 //   start_neighbour_alltoall(...), start_neighbour_alltoallv(...)    return a bough::operation at once; no ec
 //   bind_neighbour_alltoall(...), bind_neighbour_alltoallv(...)      a persistent_operation; no ec
 //
-// Data        spans, or what one can be made of. `in`: a block for each place from which the rank sends, `out`: one
-//             for each in which it receives, in order (bough/schedule/neighbourhood.hpp). On a grid, block k of `in`
-//             becomes block k of `out` of the rank that is offsets[k] further. Blocks of places without a neighbour
-//             are not looked at, or left as they are. There is no in-place form: `out` must not overlap `in`
+// Data        spans, or what one can be made of. `in`: a block for each place from which the rank
+//             sends, `out`: one for each in which it receives, in order
+//             (bough/schedule/neighbourhood.hpp). On a grid, block k of `in` becomes block k of
+//             `out` of the rank that is offsets[k] further. Blocks of places without a neighbour
+//             are not looked at, or left as they are. There is no in-place form: `out` must not
+//             overlap `in`
 // Counts      a number of elements for each place, in order, also for those without a neighbour
-// Choice      direct_neighbours{}, by_dimension{} on grids, a plan or an algorithm of this neighbourhood, or
-//             automatic{}. With two lists of counts only plans that send every block straight to its rank; others are
-//             refused, as they pass on blocks whose lengths only the two ends know
-// Agreement   every rank gives the same neighbourhood, type and choice. neighbour_alltoall: blocks have the same length
-//             on all ranks. One list of counts: it is the same on all ranks. Two lists: blocks are as long where
-//             they leave as where they arrive; if not, that is an error (call_mismatch) where they arrive, at the
-//             others from this call or their next one
+// Choice      direct_neighbours{}, by_dimension{} on grids, a plan or an algorithm of this
+//             neighbourhood, or automatic{}. With two lists of counts only plans that send every
+//             block straight to its rank; others are refused, as they pass on blocks whose lengths
+//             only the two ends know
+// Agreement   every rank gives the same neighbourhood, type and choice. neighbour_alltoall: blocks
+//             have the same length on all ranks. One list of counts: it is the same on all ranks.
+//             Two lists: blocks are as long where they leave as where they arrive; if not, that is
+//             an error (call_mismatch) where they arrive, at the others from this call or their
+//             next one
 // Time        that of the plan. automatic{}: on grids by dimension if blocks are short: 6 messages instead of 26 for a
 //             cube
 // Determinism nothing is combined
-// Errors      invalid_argument and size_overflow for wrong arguments, such as extents whose product is not the number
-//             of ranks, or lists of a graph that do not fit; call_mismatch where ranks do not agree, also on the
-//             neighbourhood; those of doc/design/005. `out` is unspecified then, `in` is unchanged
-// Source      MPI_Neighbor_alltoall, MPI_Neighbor_alltoallv; bough/algorithm/neighbours/by_dimension.hpp
+// Errors      invalid_argument and size_overflow for wrong arguments, such as extents whose product
+//             is not the number of ranks, or lists of a graph that do not fit; call_mismatch where
+//             ranks do not agree, also on the neighbourhood; those of doc/design/005. `out` is
+//             unspecified then, `in` is unchanged
+// Source      MPI_Neighbor_alltoall, MPI_Neighbor_alltoallv;
+//             bough/algorithm/neighbours/by_dimension.hpp
 #ifndef BOUGH_NEIGHBOUR_ALLTOALL_HPP
 #define BOUGH_NEIGHBOUR_ALLTOALL_HPP
 

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSL-1.0
-// gather_neighbourhood: makes the neighbourhood of a graph of which each rank knows its own neighbours only.
+// gather_neighbourhood: makes the neighbourhood of a graph of which each rank knows its own
+// neighbours only.
 //
 //   const neighbourhood around = gather_neighbourhood(comm, sources, destinations);
 //   neighbour_alltoall(comm, in, out, around);
 //
-// `sources` are the ranks that this rank receives from, `destinations` those that it sends to, in the order of its
-// places (bough/schedule/neighbourhood.hpp). Every rank gets the lists of all. For a grid, and for a graph that all
-// ranks know, no call is needed: see there.
+// `sources` are the ranks that this rank receives from, `destinations` those that it sends to, in
+// the order of its places (bough/schedule/neighbourhood.hpp). Every rank gets the lists of all. For
+// a grid, and for a graph that all ranks know, no call is needed: see there.
 //
-// It throws bough::error. With a std::error_code or bough::status behind the arguments it never throws, and gives a
-// std::optional that is empty on error. It is collective over `comm`, which makes two calls without names.
+// It throws bough::error. With a std::error_code or bough::status behind the arguments it never
+// throws, and gives a std::optional that is empty on error. It is collective over `comm`, which
+// makes two calls without names.
 //
-// Errors      invalid_argument on every rank, with the rank in status::peer, if what a rank says of its sources is not
-//             what they say of their destinations, or if a rank is named that there is not; those of doc/design/005
+// Errors      invalid_argument on every rank, with the rank in status::peer, if what a rank says of
+//             its sources is not what they say of their destinations, or if a rank is named that
+//             there is not; those of doc/design/005
 // Source      MPI_Dist_graph_create_adjacent
 #ifndef BOUGH_NEIGHBOURHOOD_HPP
 #define BOUGH_NEIGHBOURHOOD_HPP

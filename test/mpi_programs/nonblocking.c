@@ -116,8 +116,8 @@ static void freed(void) {
     expect(y == size - 1, "a broadcast on a communicator that was freed");
 }
 
-/* The MPI itself makes nonblocking calls on a communicator that is being copied, while the program makes blocking ones. (Open
- * MPI alone does not survive several copies at a time.) */
+/* The MPI itself makes nonblocking calls on a communicator that is being copied, while the program makes
+ * blocking ones. */
 static void copied(void) {
     MPI_Comm comm, made;
     MPI_Request request;

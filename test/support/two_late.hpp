@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Programs in which some ranks run ahead with operations in flight while others block in an older one: what is sent ahead
-// must not keep the slots that the older one needs. Each returns how the first failed operation of this rank ended.
+// Programs in which some ranks run ahead with operations in flight while others block in an older
+// one: what is sent ahead must not keep the slots that the older one needs. Each returns how the
+// first failed operation of this rank ended.
 #ifndef BOUGH_TEST_SUPPORT_TWO_LATE_HPP
 #define BOUGH_TEST_SUPPORT_TWO_LATE_HPP
 
@@ -37,8 +38,8 @@ bough::status first_failure(bough::operation& one, List& more) {
     return first;
 }
 
-// Three ranks reduce along a chain. Rank 2 is late; meanwhile rank 1 sends `ahead` broadcasts to rank 0, which has not
-// started them and waits for rank 1 in the reduction.
+// Three ranks reduce along a chain. Rank 2 is late; meanwhile rank 1 sends `ahead` broadcasts to
+// rank 0, which has not started them and waits for rank 1 in the reduction.
 template <class T>
 bough::status early_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
     using namespace bough;
@@ -59,8 +60,8 @@ bough::status early_messages_in_the_way(T transport, int ahead, std::size_t byte
     return first_failure(one, more);
 }
 
-// Four ranks: ranks 1 and 2 block in an allreduce, for which rank 2 is late. Rank 0 holds what rank 3 sends ahead for `ahead`
-// reductions, each of which waits for ranks 1 and 2.
+// Four ranks: ranks 1 and 2 block in an allreduce, for which rank 2 is late. Rank 0 holds what rank
+// 3 sends ahead for `ahead` reductions, each of which waits for ranks 1 and 2.
 template <class T>
 bough::status held_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
     using namespace bough;
@@ -83,9 +84,10 @@ bough::status held_messages_in_the_way(T transport, int ahead, std::size_t bytes
     return first_failure(one, more);
 }
 
-// Three ranks: all are in an allreduce, for which rank 2 is late. Rank 0 has `longs` broadcasts of `bytes` and `shorts` of
-// 8 bytes behind it, to rank 1 alone, which end at their root at once. Rank 1 starts them after the allreduce, or before it
-// ends (`first`). `is_due`: rank 0 has posted what it can.
+// Three ranks: all are in an allreduce, for which rank 2 is late. Rank 0 has `longs` broadcasts of
+// `bytes` and `shorts` of 8 bytes behind it, to rank 1 alone, which end at their root at once. Rank
+// 1 starts them after the allreduce, or before it ends (`first`). `is_due`: rank 0 has posted what
+// it can.
 template <class T>
 bough::status broadcasts_left_behind(T transport, int longs, std::size_t bytes, int shorts, bool first,
                                      std::atomic<bool>& is_due) {
@@ -119,8 +121,9 @@ bough::status broadcasts_left_behind(T transport, int longs, std::size_t bytes, 
     return s;
 }
 
-// Three ranks and two communicators of ranks 0 and 1, which rank 1 uses in the other order, with as much early as it may
-// keep: rank 0 has 20 broadcasts on the first, a call for which rank 2 waits for rank 1, and 100 broadcasts on the second.
+// Three ranks and two communicators of ranks 0 and 1, which rank 1 uses in the other order, with as
+// much early as it may keep: rank 0 has 20 broadcasts on the first, a call for which rank 2 waits
+// for rank 1, and 100 broadcasts on the second.
 template <class T>
 bough::status another_order(T transport) {
     using namespace bough;

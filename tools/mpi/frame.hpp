@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A frame: what one call needs besides the program's own buffers. Data that do not lie as they travel are
-// packed into its rooms, and unpacked at the call's end; so bough sees bytes, and ranks may describe the
-// same message by different types.
+// A frame: what one call needs besides the program's own buffers. Data that do not lie as they
+// travel are packed into its rooms, and unpacked at the call's end; so bough sees bytes, and ranks
+// may describe the same message by different types.
 #ifndef BOUGH_TOOLS_MPI_FRAME_HPP
 #define BOUGH_TOOLS_MPI_FRAME_HPP
 
@@ -53,8 +53,8 @@ public:
     const bough::run_time_type& element() const noexcept { return element_; }
     // An element in bough's hands is an element in memory; otherwise it is packed.
     bool is_as_in_memory() const noexcept { return way_ != way::packed; }
-    // Where elements in memory begin for bough: those with pieces have their own address, solid ones that of
-    // their first byte.
+    // Where elements in memory begin for bough: those with pieces have their own address, solid
+    // ones that of their first byte.
     void* begin_of(void* data) const noexcept {
         const auto by = element_.pieces.empty() ? static_cast<std::uintptr_t>(shape_.true_lb) : 0;
         return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + by);
@@ -84,7 +84,8 @@ public:
     const std::byte* reads(const blocks& b, const shape& s);
     // Where the bytes shall come: in place, or a room that finish() unpacks. At most once a call.
     std::byte* writes(const blocks& b, const shape& s);
-    // Elements of `how` that will come here are for `count` elements at `to`, and finish() copies them there.
+    // Elements of `how` that will come here are for `count` elements at `to`, and finish() copies
+    // them there.
     void brings(const std::byte* here, void* to, std::size_t count, MPI_Datatype type, const shape& s);
     // What comes is no result of this rank.
     void brings_nothing() noexcept { pending_ = pending::nothing; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A communicator of the program, as bough sees it: whether its collectives are taken, and what they use.
+// A communicator of the program, as bough sees it: whether its collectives are taken, and what they
+// use.
 #ifndef BOUGH_TOOLS_MPI_GROUP_HPP
 #define BOUGH_TOOLS_MPI_GROUP_HPP
 
@@ -42,9 +43,9 @@ public:
     host_group& host() noexcept { return *host_; }
     // For a blocking call; collective the first time. Null: calls are passed on, for the reason why().
     communicator* use();
-    // For a nonblocking call, which must not wait until there is a communicator: there is one after the first
-    // use(). It is another one than that: the MPI itself makes nonblocking calls on the program's communicator
-    // whenever it makes progress, and blocking calls match by their order.
+    // For a nonblocking call, which must not wait until there is a communicator: there is one after
+    // the first use(). It is another one than that: the MPI itself makes nonblocking calls on the
+    // program's communicator whenever it makes progress, and blocking calls match by their order.
     communicator* use_later() noexcept { return later_ ? &*later_ : nullptr; }
     reason why() const noexcept { return why_; }
     void never(reason why) noexcept { why_ = why, has_tried_ = true; }

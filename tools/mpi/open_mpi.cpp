@@ -54,9 +54,9 @@ private:
     bough_request& of_;
 };
 
-// Open MPI takes a collective's request for an ompi_coll_base_nbc_request_t, whose header does not compile
-// outside of it. In that one's members it keeps the types and the op of the call, which it holds until the
-// call has ended (4.1; older ones do not).
+// Open MPI takes a collective's request for an ompi_coll_base_nbc_request_t, whose header does not
+// compile outside of it. In that one's members it keeps the types and the op of the call, which it
+// holds until the call has ended (4.1; older ones do not).
 struct bough_request {
     ompi_request_t super;
     void* of_open_mpi[4];
@@ -162,8 +162,8 @@ int take_ibarrier(ompi_communicator_t* comm, ompi_request_t** request, coll_modu
     }));
 }
 
-// Both forms of a collective, from its parameters and its arguments; pass_on: the same call by the module
-// below.
+// Both forms of a collective, from its parameters and its arguments; pass_on: the same call by the
+// module below.
 #define BOUGH_LIST(...) __VA_ARGS__
 #define BOUGH_BLOCKING(name, parameters, arguments)                                                                    \
     int take_##name(BOUGH_LIST parameters, ompi_communicator_t* comm, coll_module* module) {                           \
@@ -228,8 +228,8 @@ void note_passed_on(ompi_communicator_t* comm, collective which, reason why, for
         count_passed_on(which, OMPI_COMM_IS_INTER(comm) ? reason::inter : why, how);
 }
 
-// Copies of communicators that are under way agree on their numbers by calls like these, which their ranks
-// make in different orders.
+// Copies of communicators that are under way agree on their numbers by calls like these, which
+// their ranks make in different orders.
 bool may_be_of_open_mpi(int count, type_t type, op_t op) noexcept {
     return count <= 2 && type == MPI_INT && (op == MPI_MAX || op == MPI_MIN);
 }

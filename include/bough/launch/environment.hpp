@@ -8,27 +8,28 @@
 //   bough::status s;                                      // or without exceptions
 //   std::optional<bough::environment_wire_up> wire = bough::environment_wire_up::join(s);
 //
-// A program that includes this header finds such a job by this_job(), too, if RANK and WORLD_SIZE are
-// set. Rank 0 listens at MASTER_ADDR and MASTER_PORT, and answers the exchanges in a thread of its own
-// until its wire-up is destroyed. The others connect, and try again until `timeout_ns` has passed. Rank 0
-// listens at all addresses of its machine if MASTER_ADDR is none of them, or is a name that this machine
-// takes for loopback, as many systems do with their own. With "localhost" or an address of loopback it
-// listens there alone.
+// A program that includes this header finds such a job by this_job(), too, if RANK and WORLD_SIZE
+// are set. Rank 0 listens at MASTER_ADDR and MASTER_PORT, and answers the exchanges in a thread of
+// its own until its wire-up is destroyed. The others connect, and try again until `timeout_ns` has
+// passed. Rank 0 listens at all addresses of its machine if MASTER_ADDR is none of them, or is a
+// name that this machine takes for loopback, as many systems do with their own. With "localhost" or
+// an address of loopback it listens there alone.
 //
 // address() is that of this machine on the way to MASTER_ADDR: tcp listens there, at loopback if
 // MASTER_ADDR is one. If it is another one, BOUGH_SOCKET_IFNAME names the network interface.
 //
-// Errors: invalid_argument names the variable that is missing or wrong, and the values that do not fit.
-// If WORLD_SIZE differs, or a RANK is too high, all ranks get it, those that have joined from their next
-// exchange. Of two processes with one RANK the second one gets it, and the others if then a rank is
-// missing; of two with RANK 0, and if MASTER_PORT is in use otherwise, the one that cannot listen. Processes
-// of another job that come here get it, and the job goes on, if both jobs have a TORCHELASTIC_RUN_ID or
-// SLURM_JOB_ID. deadline: nobody listens there in time; or a rank has not come to an exchange, with its
-// number. peer_dead: a rank has ended before an exchange. All sentences name the variable that may be wrong.
+// Errors: invalid_argument names the variable that is missing or wrong, and the values that do not
+// fit. If WORLD_SIZE differs, or a RANK is too high, all ranks get it, those that have joined from
+// their next exchange. Of two processes with one RANK the second one gets it, and the others if
+// then a rank is missing; of two with RANK 0, and if MASTER_PORT is in use otherwise, the one that
+// cannot listen. Processes of another job that come here get it, and the job goes on, if both jobs
+// have a TORCHELASTIC_RUN_ID or SLURM_JOB_ID. deadline: nobody listens there in time; or a rank has
+// not come to an exchange, with its number. peer_dead: a rank has ended before an exchange. All
+// sentences name the variable that may be wrong.
 //
-// Whoever reaches the port may claim to be a rank, and hears what is exchanged, keys of tcp included:
-// use it in a network that you trust, as you would PyTorch's store. `bough launch` and PMIx have no such
-// port, and tcp by a list of hosts has a key (doc/launch.md).
+// Whoever reaches the port may claim to be a rank, and hears what is exchanged, keys of tcp
+// included: use it in a network that you trust, as you would PyTorch's store. `bough launch` and
+// PMIx have no such port, and tcp by a list of hosts has a key (doc/launch.md).
 #ifndef BOUGH_LAUNCH_ENVIRONMENT_HPP
 #define BOUGH_LAUNCH_ENVIRONMENT_HPP
 

@@ -28,8 +28,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// A graph of ranks: destinations[r] are the ranks that rank r sends to. If sources are given, sources[r] are those
-// that it receives from; they must fit.
+// A graph of ranks: destinations[r] are the ranks that rank r sends to. If sources are given,
+// sources[r] are those that it receives from; they must fit.
 struct graph_neighbours {
     std::vector<std::vector<rank_t>> destinations{};
     std::vector<std::vector<rank_t>> sources{};
@@ -57,7 +57,8 @@ public:
 
     constexpr bool is_grid() const noexcept { return is_grid_; }
     constexpr const grid_neighbours& grid() const noexcept { return grid_; } // empty if it is a graph
-    // What is wrong with it, or with it for a group of so many ranks, if anything. status::peer: the rank.
+    // What is wrong with it, or with it for a group of so many ranks, if anything. status::peer:
+    // the rank.
     constexpr status check(rank_t size) const noexcept {
         if (flaw_) return flaw_;
         if (!is_grid_)

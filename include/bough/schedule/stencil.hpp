@@ -32,8 +32,8 @@ struct grid_offset {
     friend constexpr bool operator==(const grid_offset&, const grid_offset&) = default;
 };
 
-// A grid of ranks (rank r is at r modulo the first extent in the first dimension, and so on), and where the
-// neighbours of each rank are.
+// A grid of ranks (rank r is at r modulo the first extent in the first dimension, and so on), and
+// where the neighbours of each rank are.
 struct grid_neighbours {
     grid_extents extents{};
     std::vector<grid_offset> offsets{}; // any, also one twice, and none
@@ -43,8 +43,8 @@ struct grid_neighbours {
     friend constexpr bool operator==(const grid_neighbours&, const grid_neighbours&) = default;
 };
 
-// All offsets up to `reach` in each of so many dimensions, but not the rank itself: 26 for 3 dimensions. The
-// first dimension changes fastest. Pre: at most 6 dimensions; reach >= 0.
+// All offsets up to `reach` in each of so many dimensions, but not the rank itself: 26 for 3
+// dimensions. The first dimension changes fastest. Pre: at most 6 dimensions; reach >= 0.
 constexpr std::vector<grid_offset> box_offsets(std::uint32_t dimensions, std::int32_t reach = 1) {
     BOUGH_EXPECTS(dimensions <= grid_extents::most, "dimensions: at most 6");
     BOUGH_EXPECTS(reach >= 0, "reach: not less than 0");
@@ -60,8 +60,8 @@ constexpr std::vector<grid_offset> box_offsets(std::uint32_t dimensions, std::in
     }
 }
 
-// The offsets along the axes up to `reach`: 6 for 3 dimensions. For each dimension, the negative ones first.
-// Pre: at most 6 dimensions; reach >= 0.
+// The offsets along the axes up to `reach`: 6 for 3 dimensions. For each dimension, the negative
+// ones first. Pre: at most 6 dimensions; reach >= 0.
 constexpr std::vector<grid_offset> star_offsets(std::uint32_t dimensions, std::int32_t reach = 1) {
     BOUGH_EXPECTS(dimensions <= grid_extents::most, "dimensions: at most 6");
     std::vector<grid_offset> made;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // The Bine tree: a binomial tree whose partners are a third nearer.
 //
-// Ranks are on a ring, with the root a third of the way along an interval that holds them all. In each step the
-// interval of a rank that has the data is cut into halves, and the rank sends to its mirror image in the other half:
-// over a third of the interval instead of a half of it. So a broadcast or a reduce sends less between groups of
-// neighbouring ranks (racks, switches) that are not aligned with powers of two, and no more between those that are
-// (bough/schedule/traffic.hpp).
+// Ranks are on a ring, with the root a third of the way along an interval that holds them all. In
+// each step the interval of a rank that has the data is cut into halves, and the rank sends to its
+// mirror image in the other half: over a third of the interval instead of a half of it. So a
+// broadcast or a reduce sends less between groups of neighbouring ranks (racks, switches) that are
+// not aligned with powers of two, and no more between those that are (bough/schedule/traffic.hpp).
 //
 //   n = 8, in receive order    0(1 7(6) 3(2 4(5)))     on the interval 6 7 0 1 2 3 4 5
 // For powers of two that is the tree of the representation of ranks to the base -2. The largest subtree is sent
 // first. Subtrees are intervals of the ring, which may go on at rank 0, so they are no intervals of ranks.
 //
 // Cost: every query takes O(log n) steps and no memory.
-// Source: De Sensi, Bine Trees, SC 2025, arXiv 2508.17311 (powers of two); mirror images for all others: bough
+// Source: De Sensi, Bine Trees, SC 2025, arXiv 2508.17311 (powers of two); mirror images for all
+// others: bough
 #ifndef BOUGH_TREE_BINE_HPP
 #define BOUGH_TREE_BINE_HPP
 

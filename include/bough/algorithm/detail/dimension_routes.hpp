@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-// dimension_routes: how blocks travel through a grid, one dimension after the other, and all that take the same step
-// in one message.
+// dimension_routes: how blocks travel through a grid, one dimension after the other, and all that
+// take the same step in one message.
 //
-// A hop is a step in one dimension that some block takes. Ranks do the hops of one dimension, then those of the next
-// one. Dimensions with few hops come first, so that few copies of an allgather's block are on their way; of equal
-// ones the last, in which box_offsets() changes least often: then blocks that travel together are neighbours. In a
-// ring, offsets that differ by its extent are the same hop, and those that are a multiple of it are none.
+// A hop is a step in one dimension that some block takes. Ranks do the hops of one dimension, then
+// those of the next one. Dimensions with few hops come first, so that few copies of an allgather's
+// block are on their way; of equal ones the last, in which box_offsets() changes least often: then
+// blocks that travel together are neighbours. In a ring, offsets that differ by its extent are the
+// same hop, and those that are a multiple of it are none.
 #ifndef BOUGH_ALGORITHM_DETAIL_DIMENSION_ROUTES_HPP
 #define BOUGH_ALGORITHM_DETAIL_DIMENSION_ROUTES_HPP
 
@@ -133,7 +134,8 @@ private:
         return std::all_of(stages_.begin(), stages_.begin() + stages,
                            [&](const stage& s) { return at(a, s) == at(b, s); });
     }
-    // Where a block of place k comes from if it is at `sender` before stage i; no_rank: from beyond an end.
+    // Where a block of place k comes from if it is at `sender` before stage i; no_rank: from beyond
+    // an end.
     constexpr rank_t source_of(rank_t sender, std::uint32_t k, std::uint32_t i) const noexcept {
         grid_offset come;
         for (std::uint32_t s = 0; s != i; ++s) come.by[stages_[s].dimension] = at(k, stages_[s]);
@@ -147,8 +149,8 @@ private:
 };
 using dimension_routes = basic_dimension_routes<0>;
 
-// Pushes a message of these blocks; those that are neighbours at both ends are one part. In an output, neighbours by
-// number are not neighbours in memory. Nothing if there are none.
+// Pushes a message of these blocks; those that are neighbours at both ends are one part. In an
+// output, neighbours by number are not neighbours in memory. Nothing if there are none.
 template <class Send>
 constexpr void push_message(const std::vector<carried_block>& blocks, Send&& send) {
     for (std::size_t first = 0; first != blocks.size();) {

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// Neighbourhood collectives on grids with few messages: blocks travel one dimension after the other, and all that
-// take the same step go in one message.
+// Neighbourhood collectives on grids with few messages: blocks travel one dimension after the
+// other, and all that take the same step go in one message.
 //
 //   plan_neighbour_alltoall(by_dimension{}, around, {.size = 64})    around: a neighbourhood on a grid
 //   plan_neighbour_allgather(by_dimension{}, around, {.size = 64})
 //
 // Ranks       those of the grid; the root does not matter
-// Rounds      d_1 + d_2 + ..., where d_i offsets differ in dimension i and are not 0 there: 6 instead of 26 for the
-//             27 points of a cube, 4 instead of 8 for the 9 points of a square
-// Traffic     a message in each round. alltoall: a block for each number of an offset that is not 0, 54 instead of
-//             26 for 27 points. allgather: a block for each way on which some offset begins, 26 for 27 points: no
-//             more than straight
+// Rounds      d_1 + d_2 + ..., where d_i offsets differ in dimension i and are not 0 there: 6
+//             instead of 26 for the 27 points of a cube, 4 instead of 8 for the 9 points of a
+//             square
+// Traffic     a message in each round. alltoall: a block for each number of an offset that is not
+//             0, 54 instead of 26 for 27 points. allgather: a block for each way on which some
+//             offset begins, 26 for 27 points: no more than straight
 // Scratch     a block for each one that is on its way through a rank and not for it
 // Time        alpha_beta_gamma, rings: rounds alpha + beta b traffic for b bytes a block: for short blocks; an
 //             allgather of a full box for all
 // Determinism nothing is combined
-// Pre         neighbour_allgather: a block for each rank. neighbour_alltoall: a block for each rank and offset, of
-//             one length
+// Pre         neighbour_allgather: a block for each rank. neighbour_alltoall: a block for each rank
+//             and offset, of one length
 // Errors      check(): the neighbourhood is not one of this group, or is a graph; blocks
-// Source      Träff, Hunold, "Cartesian Collective Communication", ICPP 2019; Träff, Carpen-Amarie, Hunold, Rougier,
-//             "Message-Combining Algorithms for Isomorphic, Sparse Collective Communication", arXiv 1606.07676
+// Source      Träff, Hunold, "Cartesian Collective Communication", ICPP 2019; Träff, Carpen-Amarie,
+//             Hunold, Rougier, "Message-Combining Algorithms for Isomorphic, Sparse Collective
+//             Communication", arXiv 1606.07676
 //
 // Picture, torus of 3 x 3, the 8 offsets of a square, what rank 0 sends in an alltoall (a block by its offset):
 //   round 1  to 3    (-1,1) (0,1) (1,1)

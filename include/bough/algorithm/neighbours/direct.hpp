@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
-// Neighbourhood collectives, straight: every block goes from its source to its destination in a message of its own.
+// Neighbourhood collectives, straight: every block goes from its source to its destination in a
+// message of its own.
 //
 //   plan_neighbour_alltoall(direct_neighbours{}, around, {.size = 64})    around: a neighbourhood
 //   plan_neighbour_allgather(direct_neighbours{}, around, {.size = 64})
 //
 // Ranks       those of the neighbourhood; the root does not matter
-// Rounds      grid: as many as there are offsets, all ranks in step. Graph: nearest ranks first, as ranks are
-//             numbered, so that not all begin with the same one
-// Traffic     a message for each place that a rank sends from; the least that there can be. An allgather sends a
-//             rank that is listed twice one message
+// Rounds      grid: as many as there are offsets, all ranks in step. Graph: nearest ranks first, as
+//             ranks are numbered, so that not all begin with the same one
+// Traffic     a message for each place that a rank sends from; the least that there can be. An
+//             allgather sends a rank that is listed twice one message
 // Scratch     none
 // Time        alpha_beta_gamma: t (alpha + beta b) for t neighbours, b bytes for each
 // Determinism nothing is combined
-// Pre         neighbour_allgather: a block for each rank. neighbour_alltoall: a block for each rank and place that
-//             it sends from; they may differ in length, also be empty
+// Pre         neighbour_allgather: a block for each rank. neighbour_alltoall: a block for each rank
+//             and place that it sends from; they may differ in length, also be empty
 // Errors      check(): the neighbourhood is not one of this group; blocks
 // Source      MPI 3.0, section 7.6; distances as in pairwise exchange
 //

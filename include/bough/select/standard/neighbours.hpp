@@ -46,8 +46,9 @@ grid_neighbours smallest_like(grid_neighbours grid) {
 
 } // namespace detail
 
-// What these costs choose. `what.bytes`: of all blocks of all ranks. Pre: around.check(at.size) is ok. *Time*: if all
-// pairs of ranks are alike, that of a grid that is just as large as the offsets need.
+// What these costs choose. `what.bytes`: of all blocks of all ranks. Pre: around.check(at.size) is
+// ok. *Time*: if all pairs of ranks are alike, that of a grid that is just as large as the offsets
+// need.
 template <class Goal>
 decision choose_for_neighbours(const neighbourhood& around, const dimensions& at, const problem& what,
                                const any_cost_model& costs, const choose_options& options = {}) {
@@ -63,9 +64,10 @@ decision choose_for_neighbours(const neighbourhood& around, const dimensions& at
     return choose(neighbour_candidates<Goal>(std::move(grid)), {.size = ranks}, less, costs, options);
 }
 
-// The same of an alltoall whose blocks of place k have offsets[k + 1] - offsets[k] elements on every rank: is it
-// by_dimension{} that is chosen? Each plan is priced with the mean length of the blocks that it sends, each as often as it
-// is sent: in most stencils the long blocks make few hops. Pre: around is a grid.
+// The same of an alltoall whose blocks of place k have offsets[k + 1] - offsets[k] elements on
+// every rank: is it by_dimension{} that is chosen? Each plan is priced with the mean length of the
+// blocks that it sends, each as often as it is sent: in most stencils the long blocks make few
+// hops. Pre: around is a grid.
 template <int = 0>
 bool combines_lengths(const neighbourhood& around, std::span<const std::uint64_t> offsets, const dimensions& at,
                       const problem& what, const any_cost_model& costs) {
