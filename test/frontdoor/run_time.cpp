@@ -437,3 +437,29 @@ TEST_CASE("run time: blocks in every layout") {
                     }
         });
 }
+
+TEST_CASE("neighbour_alltoall of run-time elements: a place without a neighbour is the program's all the time") {
+    // The first place of rank 0, and the last one of rank 1. Every second number is an element.
+    std::atomic<int> wrong{0};
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        const neighbourhood line = grid_neighbours{.extents = {2}, .offsets = {{-1}, {1}, {1}}, .ends = {true}};
+        const run_time_type gapped{.size = 4, .extent = 8, .identity = 5};
+        const int mine = static_cast<int>(comm.rank()) * 10;
+        const int in[] = {mine + 1, 0, mine + 2, 0, mine + 3, 0};
+        int out[] = {-1, -2, -3, -4, -5, -6};
+        const auto from = const_elements{in, 3, gapped};
+        operation op = start_neighbour_alltoall(comm, from, elements{out, 3, gapped}, line);
+        for (int& x : out)
+            if (x % 2 == 0) x = 100; // gaps
+        const bool is_first = comm.rank() == 0;
+        // What comes from rank 1 goes to offset -1: its first block. Rank 0 has nobody on its left.
+        (is_first ? out[2] : out[0]) = 77;
+        if (is_first) out[4] = 78;
+        op.wait();
+        const int left[] = {11, 77, 78}, right[] = {77, 2, 3};
+        for (std::size_t k = 0; k != 3; ++k)
+            wrong += out[2 * k] != (is_first ? left : right)[k] || out[2 * k + 1] != 100;
+    });
+    CHECK(wrong == 0);
+}

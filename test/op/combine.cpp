@@ -4,6 +4,7 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/op/location.hpp>
+#include <bough/op/small_float.hpp>
 #include <bough/testing/op_archetype.hpp>
 
 #include <array>
@@ -109,8 +110,8 @@ void check_alignments() {
     std::vector<T> a(count);
     std::vector<T> b(count);
     for (std::size_t i = 0; i != count; ++i) {
-        a[i] = T(double(7 * i % 100));
-        b[i] = T(double(i % 25));
+        a[i] = T(float(7 * i % 100));
+        b[i] = T(float(i % 25));
     }
     std::vector<T> expected(count);
     std::vector<T> doubled(count);
@@ -118,17 +119,17 @@ void check_alignments() {
     bough::combine<T>(bough::plus{}, a.data(), a.data(), doubled.data(), count);
     constexpr std::size_t bytes = count * sizeof(T);
     for (std::size_t shift = 0; shift != 8; ++shift) {
-        for (int form = 0; form != 4; ++form) {
+        for (int form = 0; form != 5; ++form) { // 4: all three are one
             std::vector<std::byte> lower(bytes + 8);
             std::vector<std::byte> upper(bytes + 16);
             std::vector<std::byte> apart(bytes + 8);
             std::byte* l = lower.data() + shift;
-            std::byte* u = form == 3 ? l : upper.data() + (shift + 3) % 8;
-            std::byte* out = form == 0 ? apart.data() : form == 1 ? l : u;
+            std::byte* u = form >= 3 ? l : upper.data() + (shift + 3) % 8;
+            std::byte* out = form == 0 || form == 3 ? apart.data() : form == 1 ? l : u;
             std::memcpy(u, b.data(), bytes);
             std::memcpy(l, a.data(), bytes);
             bough::combine_bytes<bough::plus, T>(nullptr, l, u, out, count);
-            CHECK(std::memcmp(out, (form == 3 ? doubled : expected).data(), bytes) == 0);
+            CHECK(std::memcmp(out, (form >= 3 ? doubled : expected).data(), bytes) == 0);
         }
     }
     bough::combine_bytes<bough::plus, T>(nullptr, nullptr, nullptr, nullptr, 0);
@@ -140,6 +141,8 @@ TEST_CASE("bytes at any alignment give the same bytes", "[op]") {
     check_alignments<std::uint32_t>();
     check_alignments<std::int64_t>();
     check_alignments<std::complex<double>>();
+    check_alignments<bough::fp16>();
+    check_alignments<bough::bf16>();
 }
 
 TEST_CASE("elements with a wire form of their own are combined in it", "[op]") {

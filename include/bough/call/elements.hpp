@@ -5,6 +5,7 @@
 #define BOUGH_CALL_ELEMENTS_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/slice.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/run_time_op.hpp>
@@ -51,7 +52,8 @@ struct message_layout {
     message_form form{};
     std::byte* data = nullptr; // written only by unpack()
     std::size_t count = 0;
-    // If blocks have displacements: where each block begins in the message, with the end, in units.
+    // If blocks have displacements, and for unpack_only() if they differ in length: where each block begins in
+    // the message, with the end, in units.
     std::span<const std::uint64_t> offsets{};
     std::span<const std::ptrdiff_t> displacements{};
 
@@ -69,6 +71,18 @@ struct message_layout {
         for_each_block([this, message](std::size_t first, std::ptrdiff_t place, std::size_t n) {
             unpack_block(message + first * form.stride, n, moved(data, place * extent_of(type)));
         });
+    }
+    // Only these blocks, which have `each` units if there are no offsets.
+    void unpack_only(const std::byte* message, std::span<const block_t> blocks, std::size_t each) const {
+        const std::size_t units = type.size / unit_of(type);
+        for (const block_t b : blocks) {
+            const std::size_t begin = offsets.empty() ? b * each : static_cast<std::size_t>(offsets[b]);
+            const std::size_t end = offsets.empty() ? begin + each : static_cast<std::size_t>(offsets[b + 1]);
+            if (begin == end) continue;
+            const std::size_t first = begin / units;
+            const auto place = displacements.empty() ? static_cast<std::ptrdiff_t>(first) : displacements[b];
+            unpack_block(message + first * form.stride, end / units - first, moved(data, place * extent_of(type)));
+        }
     }
 
 private:

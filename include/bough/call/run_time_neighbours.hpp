@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -61,8 +62,7 @@ status run_checked_neighbours(Comm& comm, const const_elements& in, const const_
     std::byte* const result = message + first_bytes;
     const auto layout = [&](const const_elements& x, bool is_row) {
         message_layout made = layout_of(x, form_of(x.type, false));
-        if (x.displacements.empty()) return made;
-        made.offsets = is_row ? counts->row.offsets() : counts->column.offsets();
+        if (counts != nullptr) made.offsets = is_row ? counts->row.offsets() : counts->column.offsets();
         made.displacements = x.displacements;
         return made;
     };
@@ -73,10 +73,13 @@ status run_checked_neighbours(Comm& comm, const const_elements& in, const const_
     if (!unpacks) return run();
     typed.out = result;
     const message_layout to = layout(out, false);
-    // What is in a place without a neighbour is written again as it was.
-    if (!places.is_full())
-        if (const status bad = pack_before(comm, to, result)) return comm.refuse(bad);
-    return comm.then(run(), [to, result] { to.unpack(result); });
+    if (places.is_full()) return comm.then(run(), [to, result] { to.unpack(result); });
+    // A place without a neighbour stays as it is.
+    std::vector<block_t> with_a_neighbour;
+    for (const placed_block& b : places.placed) with_a_neighbour.push_back(b.place);
+    for (const neighbour_output::repeat& r : places.repeats) with_a_neighbour.push_back(r.to);
+    const std::vector<block_t>& arrive = comm.hold(with_a_neighbour);
+    return comm.then(run(), [to, result, &arrive, each] { to.unpack_only(result, arrive, each); });
 }
 
 // Blocks of one length. In and out: elements or const_elements.

@@ -166,7 +166,8 @@ void combine_wire(const O& op, const std::byte* lower, const std::byte* upper, s
     if constexpr (travels_as_bytes_v<T>) {
         const auto bits = reinterpret_cast<std::uintptr_t>(lower) | reinterpret_cast<std::uintptr_t>(upper) |
                           reinterpret_cast<std::uintptr_t>(out);
-        if (HasSpanKernel<O, T> || bits % alignof(T) == 0) {
+        const bool is_any_kernel = HasSpanKernel<O, T> && (out != lower || out != upper); // see combine()
+        if (is_any_kernel || bits % alignof(T) == 0) {
             bough::combine<T>(op, reinterpret_cast<const T*>(lower), reinterpret_cast<const T*>(upper),
                               reinterpret_cast<T*>(out), count);
         } else {
