@@ -13,7 +13,9 @@
 #include <utility>
 
 constexpr int side = 4;
-using cells = std::array<std::array<char, side + 2>, side + 2>; // with the edges of the neighbours around
+struct cells { // with the edges of the neighbours around
+    char at[side + 2][side + 2];
+};
 
 // The part of a tile in a direction: its first row or column, its last, or all of it. `outside`: what is beyond that.
 template <class F>
@@ -33,26 +35,28 @@ int main() {
     bough::in_process{9}.run([&](auto transport) {
         bough::communicator comm{std::move(transport)};
         cells now{};
-        if (comm.rank() == 0) now[1][2] = now[2][3] = now[3][1] = now[3][2] = now[3][3] = 1; // a glider
+        if (comm.rank() == 0) now.at[1][2] = now.at[2][3] = now.at[3][1] = now.at[3][2] = now.at[3][3] = 1; // a glider
         std::array<char, 8 * side> out{}, in{};
         for (int generation = 0; generation != 24; ++generation) {
             for (std::size_t k = 0; k != 8; ++k)
-                for_part(grid.offsets[k], false, [&](int y, int x, std::size_t n) { out[k * side + n] = now[y][x]; });
+                for_part(grid.offsets[k], false,
+                         [&](int y, int x, std::size_t n) { out[k * side + n] = now.at[y][x]; });
             // What goes to the neighbour at an offset arrives there from the other side.
             bough::neighbour_alltoall(comm, out, in, grid, bough::by_dimension{});
             for (std::size_t k = 0; k != 8; ++k)
-                for_part(grid.offsets[7 - k], true, [&](int y, int x, std::size_t n) { now[y][x] = in[k * side + n]; });
+                for_part(grid.offsets[7 - k], true,
+                         [&](int y, int x, std::size_t n) { now.at[y][x] = in[k * side + n]; });
             cells next{};
             for (int y = 1; y <= side; ++y)
                 for (int x = 1; x <= side; ++x) {
-                    int around = -now[y][x];
-                    for (int i = 0; i != 9; ++i) around += now[y - 1 + i / 3][x - 1 + i % 3];
-                    next[y][x] = around == 3 || (around == 2 && now[y][x] != 0);
+                    int around = -now.at[y][x];
+                    for (int i = 0; i != 9; ++i) around += now.at[y - 1 + i / 3][x - 1 + i % 3];
+                    next.at[y][x] = around == 3 || (around == 2 && now.at[y][x] != 0);
                 }
             now = next;
         }
         std::array<char, side * side> mine{}, all[9]{};
-        for_part({}, false, [&](int y, int x, std::size_t n) { mine[n] = now[y][x] != 0 ? 'o' : '.'; });
+        for_part({}, false, [&](int y, int x, std::size_t n) { mine[n] = now.at[y][x] != 0 ? 'o' : '.'; });
         bough::gather(comm, std::span(mine), std::span(all[0].data(), comm.rank() == 0 ? 9 * mine.size() : 0),
                       bough::root{0});
         for (int y = 0; comm.rank() == 0 && y != 3 * side; ++y)
