@@ -356,6 +356,7 @@ public:
             const std::lock_guard lock(mutex_);
             if (over_ == nullptr) over_ = why;
             given_up.swap(in_flight_);
+            pending_ = 0;
             for (auto& j : given_up)
                 for (job::part& p : j->parts) {
                     p.operation.cancel();
@@ -475,7 +476,7 @@ public:
         made->told = told;
         made->context = context;
         std::vector<std::unique_ptr<job>> over;
-        bool is_left = false;
+        bool must_wake = false;
         {
             ++starters_;
             const std::lock_guard lock(mutex_);
@@ -491,11 +492,12 @@ public:
                 made->error = e.what();
             }
             in_flight_.push_back(std::move(made));
+            ++starts_;
             collect(over);
-            is_left = !in_flight_.empty();
+            must_wake = pending_ != 0 && !is_watching_;
         }
         for (auto& j : over) j->tell();
-        if (is_left) changed_.notify_one();
+        if (must_wake) changed_.notify_one();
     }
     bool wait(bool (*is_over)(void*), void* context, std::uint64_t timeout_ns) {
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
@@ -541,15 +543,34 @@ private:
         for (auto& j : in_flight_)
             if (has_ended(*j)) over.push_back(std::move(j));
         std::erase_if(in_flight_, [](const auto& j) { return !j; });
+        pending_ = in_flight_.size();
+    }
+    bool needs_helper() const noexcept { return pending_ != 0 && waiters_ == 0; }
+    // For 5 ms after the last start the helper looks by itself, without the lock, whether it is needed. A caller
+    // that waits for what it has started is not held up by waking a thread that has nothing to do then.
+    void watch(std::unique_lock<std::mutex>& lock) {
+        is_watching_ = true;
+        lock.unlock();
+        std::chrono::microseconds nap(64), quiet(0);
+        std::uint64_t seen = starts_;
+        while (!stopping_ && !needs_helper() && quiet < std::chrono::milliseconds(5)) {
+            std::this_thread::sleep_for(nap);
+            quiet = seen == starts_ ? quiet + nap : std::chrono::microseconds(0);
+            seen = starts_;
+            nap = std::min(2 * nap, std::chrono::microseconds(256));
+        }
+        lock.lock();
+        is_watching_ = false;
+        if (quiet >= std::chrono::milliseconds(5)) watched_ = seen;
     }
     void help() {
         std::uint32_t idle = 0;
         std::vector<std::unique_ptr<job>> over;
         std::unique_lock lock(mutex_);
         for (;;) {
+            if (starts_ != watched_ && !needs_helper()) watch(lock);
             // With nothing in flight it still answers ranks that ask for a call that this one has not made.
-            const auto is_needed = [&] { return stopping_ || (!in_flight_.empty() && waiters_ == 0); };
-            if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_needed)) {
+            if (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return stopping_ || needs_helper(); })) {
                 if (comm_ && waiters_ == 0) (void)comm_->progress();
                 continue;
             }
@@ -667,7 +688,11 @@ private:
     std::mutex mutex_; // of comm_, pairs_ and all operations
     std::condition_variable changed_;
     std::atomic<int> waiters_{0}, starters_{0};
-    bool stopping_ = false;
+    std::atomic<std::size_t> pending_{0};  // jobs in flight
+    std::atomic<std::uint64_t> starts_{0}; // of jobs, ever
+    std::atomic<bool> stopping_{false};
+    std::uint64_t watched_ = 0; // so many when the helper stopped watching
+    bool is_watching_ = false;
     bool is_orphan_ = false;           // of the helper alone
     bool is_out_ = false;              // the others go on without this rank
     const char* over_ = nullptr;       // why it takes no further call
