@@ -31,7 +31,7 @@ int rank_of_job(bough::job job) {
     double x = 1;
     bough::broadcast(comm, std::span(&x, 1), bough::root{0});
     if (me == 2) { // it does something else, or is in a loop, or stopped
-        std::this_thread::sleep_for(std::chrono::milliseconds(800));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1500));
         return 0;
     }
     bough::status why;
@@ -57,7 +57,7 @@ int main() {
         std::filesystem::remove(file_of(r));
     }
     const bough::diagnosis found = all.find();
-    // rank 2 has not called allreduce #2 of 8 bytes; its last call was broadcast #1 of 8 bytes, 0.8 s ago; 3 ranks wait for it
+    // rank 2 has not called allreduce #2 of 8 bytes; its last call was broadcast #1 of 8 bytes, 1.5 s ago; 3 ranks wait for it
     std::printf("%s\n", found.sentence.substr(0, found.sentence.find(';')).c_str());
     return found.what == bough::diagnosis::cause::not_called ? 0 : 1;
 }

@@ -95,12 +95,17 @@ std::string strike_one(const strike& what) {
     group.kill(what.victim, what.signal);
     std::string wrong;
     using cause = diagnosis::cause;
-    if (what.signal == SIGSTOP) { // the others hang
-        std::this_thread::sleep_for(std::chrono::milliseconds(1'000));
+    if (what.signal == SIGSTOP) {                          // the others hang
+        const std::uint64_t end = clock_ns() + 2'500 * ms; // before their own deadline
         std::string text;
-        const diagnosis d = read_files(what.ranks, no_rank, text);
-        if (!names(d, what.victim) || (d.what != cause::not_called && d.what != cause::stuck))
-            wrong += "while they hang:\n" + text;
+        for (bool is_named = false; !is_named && text.empty();) {
+            const bool is_last = clock_ns() >= end;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            const diagnosis d = read_files(what.ranks, no_rank, text);
+            is_named = names(d, what.victim) && (d.what == cause::not_called || d.what == cause::stuck);
+            if (is_named || !is_last) text.clear();
+        }
+        if (!text.empty()) wrong += "while they hang:\n" + text;
     }
     const std::uint64_t last = clock_ns() + 60'000 * ms;
     for (rank_t r = 0; r != what.ranks; ++r) {
