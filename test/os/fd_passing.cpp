@@ -94,15 +94,15 @@ TEST_CASE("fd_passing: of several descriptors the first is kept, and the others 
 
     std::array<std::byte, 8> into{};
     unique_fd got;
-    const int next = ::dup(0); // the number that the first descriptor would get
-    ::close(next);
+    const int next[2] = {::dup(0), ::dup(0)}; // the numbers that two descriptors would get
+    for (const int fd : next) ::close(fd);
     REQUIRE(receive_with_fd(l.there.get(), into, got) == 1);
     REQUIRE(got);
     CHECK(::write(got.get(), "x", 1) == 1);
     char x = 0;
     CHECK(::read(p.out.get(), &x, 1) == 1);
     const unique_fd after(::dup(0));
-    CHECK(after.get() <= next + 1); // no third one is open
+    CHECK(after.get() <= next[1]); // no third one is open
 }
 
 TEST_CASE("fd_passing: to a peer that has gone is a failure, without a signal") {

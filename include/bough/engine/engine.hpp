@@ -276,7 +276,8 @@ private:
             break;
         case verb::combine: combine(i, s, port); break;
         case verb::copy:
-            if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+            if (bytes(s.out) != 0 && at(s.a) != at(s.out))
+                __builtin_memcpy(at(s.out), at(s.a), static_cast<std::size_t>(bytes(s.out)));
             complete(i, s);
             break;
         }
@@ -320,7 +321,7 @@ private:
         if (here) {
             if (!port.claim(held)) return fail(errc::peer_aborted, i); // release_held() will release it
             held.present = false;
-            if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, held.bytes);
+            if (held.bytes != 0) __builtin_memcpy(at(s.out), held.data, static_cast<std::size_t>(held.bytes));
             port.release(held);
             complete(i, s);
             return;

@@ -212,8 +212,9 @@ private:
         // Without offsets, all blocks of a matrix have this length.
         const std::uint64_t one = blocks.begin(1);
         if (offsets.empty()) return {.offset = first * one, .bytes = p.count * one, .buffer = p.buffer};
-        return {.offset = offsets[first] * c.element_bytes,
-                .bytes = (offsets[first + p.count] - offsets[first]) * c.element_bytes,
+        const auto at = static_cast<std::size_t>(first);
+        return {.offset = offsets[at] * c.element_bytes,
+                .bytes = (offsets[at + p.count] - offsets[at]) * c.element_bytes,
                 .buffer = p.buffer};
     }
 

@@ -94,7 +94,8 @@ public:
                 return ends(state::leaves);
             }
             case action::copy:
-                if (bytes(s.out) != 0 && at(s.a) != at(s.out)) __builtin_memcpy(at(s.out), at(s.a), bytes(s.out));
+                if (bytes(s.out) != 0 && at(s.a) != at(s.out))
+                    __builtin_memcpy(at(s.out), at(s.a), static_cast<std::size_t>(bytes(s.out)));
                 continue;
             case action::combine: combine_(at(s.a), at(s.b), at(s.out), bytes(s.out)); continue;
             case action::receive:
@@ -112,7 +113,7 @@ public:
             else if (s.what == action::combine_with_upper)
                 combine_(at(s.a), message.data, at(s.out), message.bytes);
             else if (message.bytes != 0)
-                __builtin_memcpy(at(s.out), message.data, message.bytes);
+                __builtin_memcpy(at(s.out), message.data, static_cast<std::size_t>(message.bytes));
         }
         BOUGH_EXPECTS(i != running, op_calls_library);
         return ends(state::done);

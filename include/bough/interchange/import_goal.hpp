@@ -163,7 +163,7 @@ private:
                 if (!number(value, most_ranks) || value == 0)
                     return refuse("num_ranks needs a number from 1 to " + std::to_string(most_ranks));
                 if (!file_.ranks.empty()) return refuse("num_ranks stands here a second time");
-                file_.ranks.resize(value);
+                file_.ranks.resize(static_cast<std::size_t>(value));
                 return rest_.empty() || statement();
             }
             if (!takes("rank")) return refuse("this is neither num_ranks nor rank");

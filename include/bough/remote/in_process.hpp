@@ -66,7 +66,8 @@ private:
             BOUGH_EXPECTS(n >= 1, "ranks: a group needs at least one rank");
             if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
             // Zeros.
-            for (rank_state& r : ranks) r.region = std::make_unique<line[]>((o.region_bytes + 63) / 64);
+            for (rank_state& r : ranks)
+                r.region = std::make_unique<line[]>(static_cast<std::size_t>((o.region_bytes + 63) / 64));
         }
         in_process_regions_options options;
         std::vector<rank_state> ranks;
@@ -173,7 +174,8 @@ public:
 private:
     friend class in_process_regions;
     endpoint(std::shared_ptr<world> shared, rank_t rank)
-        : world_(std::move(shared)), rank_(rank), region_bytes_((world_->options.region_bytes + 63) / 64 * 64),
+        : world_(std::move(shared)), rank_(rank),
+          region_bytes_(static_cast<std::size_t>((world_->options.region_bytes + 63) / 64 * 64)),
           reported_(world_->ranks.size(), 0) {}
     rank_state& mine() const noexcept { return world_->ranks[rank_]; }
     std::byte* at(rank_t r) const noexcept { return reinterpret_cast<std::byte*>(world_->ranks[r].region.get()); }

@@ -58,7 +58,7 @@ public:
         BOUGH_EXPECTS(ranks >= 1, "ranks: a group needs at least one rank");
         options_.region_bytes = (o.region_bytes + 63) / 64 * 64;
         for (rank_state& r : ranks_) {
-            r.memory = std::make_unique<line[]>(options_.region_bytes / 64); // zeros
+            r.memory = std::make_unique<line[]>(static_cast<std::size_t>(options_.region_bytes / 64)); // zeros
             r.told.assign(ranks, 0);
         }
     }

@@ -154,6 +154,7 @@ struct recording_identity {
     std::uint32_t ended_at_once = 0; // this call, and all before it that have not failed, have ended
     std::uint32_t members = 0;       // how many; 0: all ranks of the transport
     std::uint32_t calls = 0;         // room in the ring, a power of two
+    std::uint32_t unused_end = 0;    // so that the next member lies at the same place on every processor
 };
 
 // As it was when the rank looked last: it waited, or made a report, or something failed.
@@ -181,7 +182,7 @@ struct recording_header {
     std::size_t calls_at() const noexcept { return (header_bytes + std::size_t{of.members} * 4 + 63) / 64 * 64; }
     std::size_t end() const noexcept { return calls_at() + std::size_t{of.calls} * sizeof(call_record); }
 };
-static_assert(std::is_trivially_copyable_v<recording_header> && sizeof(recording_header) % 8 == 0);
+static_assert(std::is_trivially_copyable_v<recording_header> && sizeof(recording_header) == 2320);
 
 } // namespace detail
 } // namespace bough

@@ -187,7 +187,7 @@ private:
             std::vector<std::pair<rank_t, block_t>> listed; // source and place
             for (block_t k = 0; k != from.size(); ++k) listed.emplace_back(from[k], k);
             std::sort(listed.begin(), listed.end());
-            const std::vector<block_t> sorted(arriving_.begin() + first, arriving_.begin() + first_in_[r + 1]);
+            const std::vector<block_t> sorted(arriving_.data() + first, arriving_.data() + first_in_[r + 1]);
             for (std::size_t i = 0; i != listed.size(); ++i) {
                 if (owner(sorted[i]) != listed[i].first) return bad();
                 arriving_[first + listed[i].second] = sorted[i];

@@ -51,7 +51,7 @@ public:
     // The bracket op(left, right). repeats(node) tells whether a rank is counted twice.
     constexpr std::uint32_t combine(std::uint32_t left, std::uint32_t right) {
         const std::uint64_t hash = mix(nodes_[left].hash, nodes_[right].hash);
-        std::size_t slot = hash & (table_.size() - 1);
+        auto slot = static_cast<std::size_t>(hash & (table_.size() - 1));
         for (; table_[slot] != no_bracket; slot = (slot + 1) & (table_.size() - 1)) {
             const node& known = nodes_[table_[slot]];
             if (known.left == left && known.right == right) return table_[slot];
@@ -140,7 +140,7 @@ private:
     constexpr void grow() {
         table_.assign(table_.size() * 2, no_bracket);
         for (std::size_t n = leaves_; n != nodes_.size(); ++n) {
-            std::size_t slot = nodes_[n].hash & (table_.size() - 1);
+            auto slot = static_cast<std::size_t>(nodes_[n].hash & (table_.size() - 1));
             while (table_[slot] != no_bracket) slot = (slot + 1) & (table_.size() - 1);
             table_[slot] = static_cast<std::uint32_t>(n);
         }

@@ -50,10 +50,10 @@ public:
             std::size_t bytes = 0;
             if (const std::uint32_t message = bound.planes[k].packed; message != not_a_step)
                 for (std::uint32_t part = 1; part <= bound.places[message].parts; ++part)
-                    bytes += blocks.length(bound.places[message + part]);
+                    bytes += static_cast<std::size_t>(blocks.length(bound.places[message + part]));
             for (; next != pieces_.end() && next->plane == k; ++next) {
                 next->offset = bytes;
-                bytes += blocks.length(next->first, next->last);
+                bytes += static_cast<std::size_t>(blocks.length(next->first, next->last));
             }
             total += (bytes + line - 1) / line * line;
         }

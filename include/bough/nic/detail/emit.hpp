@@ -75,7 +75,7 @@ public:
         needs_.inlets = 1;
         for (const std::uint32_t i : inlet_numbers)
             if (i != no_step) needs_.inlets = std::max<std::uint64_t>(needs_.inlets, std::uint64_t{i} + 1);
-        out_.inlets.resize(needs_.inlets, inlet{});
+        out_.inlets.resize(static_cast<std::size_t>(needs_.inlets), inlet{});
         for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)
             if (r_.nodes[i].arrival) put_inlet(i, inlet_numbers[i]);
         for (std::uint32_t i = 0; i != r_.nodes.size(); ++i)

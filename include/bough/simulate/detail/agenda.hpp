@@ -103,7 +103,7 @@ struct agenda {
         after.reserve(edges.size());
         for (const std::uint64_t e : edges) {
             const std::uint32_t to = static_cast<std::uint32_t>(e);
-            ++first[(e >> 32) + 1];
+            ++first[static_cast<std::size_t>(e >> 32) + 1];
             ++pending[to];
             after.push_back(to);
         }

@@ -40,7 +40,8 @@ public:
         if (s.fixed != ~std::size_t{0}) return s.fixed;
         constexpr std::array<std::size_t, 15> lengths{0, 1, 8, 24, 25, 64, 2048, 2049, 0, 1, 8, 24, 25, 64, 8};
         const std::uint64_t k = mix_bits(key(s, number));
-        return k % 64 == 0 ? longest_ : std::min(longest_, lengths[(k >> 8) % lengths.size()]);
+        return k % 64 == 0 ? longest_
+                           : std::min(longest_, lengths[static_cast<std::size_t>((k >> 8) % lengths.size())]);
     }
     static envelope tag(const stream& s, std::uint32_t number) noexcept {
         std::uint64_t k = key(s, number);

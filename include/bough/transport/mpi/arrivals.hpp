@@ -56,7 +56,9 @@ public:
         return std::exchange(coming_, nullptr);
     }
     bool is_receiving() const noexcept { return coming_ != nullptr; }
-    const mpi_arrival& operator[](std::uint64_t handle) const noexcept { return *list_[handle]; }
+    const mpi_arrival& operator[](std::uint64_t handle) const noexcept {
+        return *list_[static_cast<std::size_t>(handle)];
+    }
     // The frame is used up.
     void put(std::uint64_t handle) noexcept { spare_.push_back(handle); }
 
@@ -74,7 +76,7 @@ private:
     }
     mpi_arrival& room() {
         if (spare_.empty()) add();
-        mpi_arrival& a = *list_[spare_.back()];
+        mpi_arrival& a = *list_[static_cast<std::size_t>(spare_.back())];
         spare_.pop_back();
         return a;
     }

@@ -56,7 +56,7 @@ public:
             if (e.how == fabric_done::way::failed)
                 failed(*e.op);
             else if (e.how == fabric_done::way::ok)
-                completed(*e.op, e.bytes);
+                completed(*e.op, static_cast<std::size_t>(e.bytes));
             else
                 written(e);
         }

@@ -57,11 +57,11 @@ public:
     bool written(std::uint32_t ticket) {
         pull* const t = list_.find([=](const pull& x) { return x.place.ticket == ticket; });
         if (t == nullptr) return false;
-        pulled(*t, std::min<std::uint64_t>(t->into.size() - t->moved, core_->device->most_bytes()));
+        pulled(*t, std::min(t->into.size() - t->moved, core_->device->most_bytes()));
         return true;
     }
     // A piece has come as a tagged message.
-    void received(fabric_op& op, std::uint64_t bytes) { pulled(static_cast<pull&>(op), bytes); }
+    void received(fabric_op& op, std::size_t bytes) { pulled(static_cast<pull&>(op), bytes); }
     BOUGH_COLD void failed(fabric_op& op) {
         pull& t = static_cast<pull&>(op);
         if (!t.withdrawn) core_->presence.suspect(t.peer);
@@ -99,13 +99,13 @@ private:
 
     // Posts a receive for the next piece of a payload that comes as tagged messages.
     bool receive_piece(pull& t) {
-        t.piece = std::min<std::uint64_t>(t.into.size() - t.moved, core_->device->most_bytes());
+        t.piece = std::min(t.into.size() - t.moved, core_->device->most_bytes());
         if constexpr (Device::tags)
             return core_->device->receive_tagged(t.peer, t.into.subspan(t.moved, t.piece), Device::descriptor(t.memory),
                                                  t.tag(), t);
         return false;
     }
-    void pulled(pull& t, std::uint64_t bytes) {
+    void pulled(pull& t, std::size_t bytes) {
         t.moved += bytes;
         const bool whole = t.moved >= t.into.size();
         if (!whole && core_->group.writes) return;

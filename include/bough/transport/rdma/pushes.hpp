@@ -138,7 +138,7 @@ private:
     // Sends the next piece.
     void send(push& t) {
         Device& device = *core_->device;
-        t.piece = std::min<std::uint64_t>(t.from.size() - t.moved, device.most_bytes());
+        t.piece = std::min(t.from.size() - t.moved, device.most_bytes());
         const fabric_piece piece{t.from.subspan(t.moved, t.piece), Device::descriptor(t.memory), &t};
         fabric_result result = fabric_result::broken;
         if (fabric_way(core_->group, t.from.size(), core_->options.eager_bytes) == protocol::remote_write)

@@ -107,7 +107,7 @@ private:
         }
         bool flying = false, over = false, owned;
         std::uint64_t id, number; // `number`: its place among all writes and long puts of this rank
-        std::uint64_t moved = 0, piece = 0;
+        std::size_t moved = 0, piece = 0;
         fabric_target at;
         std::span<const std::byte> from;
         std::vector<std::byte> whole{}; // both spans joined, if `owned`
@@ -120,7 +120,7 @@ private:
     // Writes the next piece.
     void write(long_put& p) {
         const rank_t to = p.peer;
-        p.piece = std::min<std::uint64_t>(p.from.size() - p.moved, core_->device->most_bytes());
+        p.piece = std::min(p.from.size() - p.moved, core_->device->most_bytes());
         const fabric_piece piece{p.from.subspan(p.moved, p.piece), Device::descriptor(p.memory), &p};
         p.flying = core_->writes.write_piece(to, piece, {p.at.address + p.moved, p.at.key}, questions_->kind_to(to));
         if (!p.flying) return core_->writes.stall();

@@ -22,14 +22,14 @@ struct fabric_transfer : fabric_op {
     bool over = false;        // its event is due or was handed over
     std::uint32_t number = 0; // of the long message
     std::uint64_t id = 0;
-    std::uint64_t moved = 0, piece = 0; // bytes of which the device is done, and bytes that it has now
+    std::size_t moved = 0, piece = 0; // bytes of which the device is done, and bytes that it has now
     // When it was given up while the device had its memory; 0: it was not.
     std::uint64_t given_up_ns = 0;
     fabric_place place{};
     Memory memory{};
 
     // The tag of the next piece, where pieces travel as tagged messages.
-    std::uint64_t tag() const noexcept { return moved << 32 ^ place.ticket; }
+    std::uint64_t tag() const noexcept { return std::uint64_t{moved} << 32 ^ place.ticket; }
     // Whether its user still waits for it, although it was given up long ago.
     bool is_late(std::uint64_t now_ns, std::uint64_t answer_ns) const noexcept {
         return given_up_ns != 0 && !over && now_ns - given_up_ns > answer_ns;

@@ -67,7 +67,7 @@ public:
     }
     static constexpr const char* provider() noexcept { return "verbs"; }
     const char* name() const noexcept { return ibv_get_device_name(port_.context->device); }
-    std::size_t most_bytes() const noexcept { return most_bytes_; }
+    std::size_t most_bytes() const noexcept { return static_cast<std::size_t>(most_bytes_); }
     // How many buffers; queues have limits of their own.
     std::size_t most_sends() const noexcept { return 512; }
     std::size_t most_receives() const noexcept { return most_receives_; }
