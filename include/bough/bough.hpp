@@ -26,7 +26,7 @@
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>
-#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/groups.hpp>

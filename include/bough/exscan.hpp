@@ -13,7 +13,7 @@
 //
 // Data        a span or what one can be made of; one value is anything else that has a wire form. Counts
 //             are elements; none is fine
-// Choice      a plan, an algorithm (one_two_three_doubling{}), a family that serves exscan, or automatic{}
+// Choice      a plan, an algorithm (inclusive_then_exclusive{}), a family that serves exscan, or automatic{}
 // Agreement   every rank gives the same count, type, op and choice
 // Time        that of the plan. automatic{}: about log2 p rounds of whole vectors
 //             (bough/select/standard/exscan.hpp)

@@ -4,11 +4,14 @@
 #include "support/mutants.hpp"
 #include "support/ports.hpp"
 #include "support/sample.hpp"
-#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
+#include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/walk.hpp>
 #include <bough/verify/verify_claims.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,12 +28,12 @@ constexpr auto exscan_of =
     [](rank_t size) { return plan_exscan(recursive_doubling_exscan{}, {.size = size, .blocks = Blocks}); };
 template <block_t Blocks>
 constexpr auto fast_exscan_of =
-    [](rank_t size) { return plan_exscan(one_two_three_doubling{}, {.size = size, .blocks = Blocks}); };
+    [](rank_t size) { return plan_exscan(inclusive_then_exclusive{}, {.size = size, .blocks = Blocks}); };
 static_assert(test::proven_everywhere<scan_of<1>>());
 static_assert(test::proven_for<scan_of<0>, 1, 2, 5>());
 static_assert(test::proven_everywhere<exscan_of<1>>());
 static_assert(test::proven_everywhere<fast_exscan_of<1>>());
-static_assert(test::proven_for<fast_exscan_of<3>, 1, 2, 5>());
+static_assert(test::proven_for<fast_exscan_of<3>, 1, 2, 5, 8>());
 
 // The smallest t with 2^t >= x, by doubling.
 constexpr std::uint32_t ceil_log2(std::uint64_t x) {
@@ -39,13 +42,30 @@ constexpr std::uint32_t ceil_log2(std::uint64_t x) {
     return t;
 }
 
-// ceil(log2(p - 1) + log2(4/3)): the smallest t with 3 * 2^t >= 4 (p - 1).
-constexpr std::uint32_t one_two_three_rounds(rank_t p) {
-    std::uint32_t t = 0;
-    for (std::uint64_t power = 3; power < 4 * (std::uint64_t{p} - 1); power *= 2) ++t;
-    return t;
+// k: the smallest number of rounds with the sender's own vector with which all need ceil(log2 p) rounds. Every
+// round doubles what a rank has, and these add one.
+constexpr std::uint32_t fewest_inclusive(rank_t p) {
+    const std::uint32_t rounds = ceil_log2(p);
+    for (std::uint32_t k = 0;; ++k) {
+        std::uint64_t covered = 0;
+        for (std::uint32_t round = 0; round != rounds; ++round) covered = 2 * covered + (round < k);
+        if (covered >= p - 1) return k;
+    }
 }
-static_assert(one_two_three_rounds(3) == 2 && one_two_three_rounds(7) == 3 && one_two_three_rounds(8) == 4);
+static_assert(fewest_inclusive(2) == 1 && fewest_inclusive(5) == 1 && fewest_inclusive(6) == 2);
+static_assert(fewest_inclusive(13) == 2 && fewest_inclusive(14) == 3 && fewest_inclusive(64) == 6);
+
+// As few rounds of doubling that add one as any order of the two kinds of rounds has: as many as there are ones in a
+// number of that many bits that is at least p - 1.
+constexpr std::uint32_t fewest_in_any_order(rank_t p) {
+    std::uint32_t least = 64;
+    for (std::uint64_t covered = p - 1; covered != std::uint64_t{1} << ceil_log2(p); ++covered) {
+        std::uint32_t ones = 0;
+        for (std::uint64_t rest = covered; rest != 0; rest &= rest - 1) ++ones;
+        if (ones < least) least = ones;
+    }
+    return least;
+}
 
 template <Plan P>
 plan_traits prove(const P& plan) {
@@ -139,19 +159,54 @@ TEST_CASE("exscan by recursive doubling takes 1 + ceil(log2(p - 1)) rounds") {
     }
 }
 
-TEST_CASE("exscan by skips 1, 2, 3, 6, ... takes ceil(log2(p - 1) + log2(4/3)) rounds") {
-    for (rank_t p = 3; p <= 512; ++p) {
+TEST_CASE("exscan, inclusive then exclusive, takes ceil(log2 p) rounds, as few of them inclusive as can be") {
+    for (rank_t p = 2; p <= 513; ++p) {
         CAPTURE(p);
-        const auto plan = plan_exscan(one_two_three_doubling{}, {.size = p, .root = p - 1});
-        CHECK(test::rounds_in_order(plan) == one_two_three_rounds(p));
-        CHECK(one_two_three_rounds(p) <= 1 + ceil_log2(p - 1)); // the conventional one
+        const std::uint32_t q = ceil_log2(p);
+        const auto k = static_cast<std::uint32_t>(inclusive_then_exclusive::inclusive_rounds(p));
+        CHECK(k == fewest_inclusive(p));
+        CHECK(k == fewest_in_any_order(p));
+        CHECK((k == 1) == (1 + ceil_log2(p - 1) == q)); // then the conventional one is as fast
+        const auto plan = plan_exscan(inclusive_then_exclusive{}, {.size = p, .root = p - 1});
+        CHECK(test::rounds_in_order(plan) == q);
         if (p > 64 && !bough_test::sampled(p, 8)) continue;
         const plan_traits traits = prove(plan);
-        CHECK(traits.rounds == one_two_three_rounds(p));
-        CHECK(traits.combines == traits.messages - (p - 1) + (p - 3));
+        CHECK(traits.rounds == q);
+        std::uint64_t more = 0; // by the ranks that in round i have received and send on, with their own vector
+        for (std::uint32_t i = 1; i < k; ++i) more += p - 3 * (std::uint64_t{1} << (i - 1));
+        CHECK(traits.combines == traits.messages - (p - 1) + more);
     }
-    CHECK(prove(plan_exscan(one_two_three_doubling{}, {.size = 2})).rounds == 1);
-    CHECK(prove(plan_exscan(one_two_three_doubling{}, {.size = 1})).messages == 0);
+    CHECK(prove(plan_exscan(inclusive_then_exclusive{}, {.size = 1})).messages == 0);
+    constexpr rank_t most = 0xffff'ffff;
+    static_assert(inclusive_then_exclusive::inclusive_rounds(most) == 31);
+    static_assert(inclusive_then_exclusive::inclusive_rounds(rank_t{1} << 31) == 31);
+    static_assert(inclusive_then_exclusive::inclusive_rounds((rank_t{1} << 31) + 1) == 1);
+}
+
+TEST_CASE("exscans: the formulas of their headers against the walk") {
+    for (model::alpha_beta_gamma m : {model::alpha_beta_gamma{5000, 1, 0.25}, model::alpha_beta_gamma{0, 1, 1},
+                                      model::alpha_beta_gamma{3000, 0.5, 3}})
+        for (rank_t p = 2; p <= 130; ++p)
+            for (const std::uint64_t bytes : {0u, 8u, 1000u}) {
+                CAPTURE(p, bytes, m.alpha_ns);
+                const double transfer = m.exchange_ns(bytes);
+                const double combine = m.combine_ns(0, bytes);
+                const double q = ceil_log2(p);
+                const double k = fewest_inclusive(p);
+                const auto walked = [&](const auto& algorithm, bool early) {
+                    m.early = early;
+                    return model::walk(plan_exscan(algorithm, {.size = p}), m, bytes).makespan_ns;
+                };
+                const double conventional = transfer + ceil_log2(p - 1) * (transfer + combine);
+                CHECK(walked(recursive_doubling_exscan{}, false) == Approx(conventional));
+                const bool hidden = std::has_single_bit(p) && p >= 8; // the last of the combines for messages
+                CHECK(walked(inclusive_then_exclusive{}, false) ==
+                      Approx(q * transfer + (q + k - 2 - hidden) * combine));
+                if (combine > transfer) continue; // otherwise the transfers hide the combines for messages
+                const double early = walked(inclusive_then_exclusive{}, true);
+                CHECK(early <= Approx(q * (transfer + combine) - (k == 1 ? combine : 0)));
+                CHECK(early >= Approx(q * (transfer + combine) - combine)); // the last message may land early, too
+            }
 }
 
 TEST_CASE("scans are those of a sequential fold, in place and not; rank 0 gets nothing of an exscan") {
@@ -160,7 +215,7 @@ TEST_CASE("scans are those of a sequential fold, in place and not; rank 0 gets n
             CAPTURE(p, in_place);
             const auto inclusive = run_with_strings(plan_scan(recursive_doubling_scan{}, {.size = p}), in_place);
             const auto exclusive = run_with_strings(plan_exscan(recursive_doubling_exscan{}, {.size = p}), in_place);
-            const auto fast = run_with_strings(plan_exscan(one_two_three_doubling{}, {.size = p}), in_place);
+            const auto fast = run_with_strings(plan_exscan(inclusive_then_exclusive{}, {.size = p}), in_place);
             std::string below = in_place ? "<0>" : "unwritten";
             std::string fold;
             for (rank_t r = 0; r != p; ++r) {
@@ -174,12 +229,12 @@ TEST_CASE("scans are those of a sequential fold, in place and not; rank 0 gets n
 }
 
 TEST_CASE("several blocks, and none") {
-    for (const rank_t p : {1u, 2u, 3u, 6u, 13u})
+    for (const rank_t p : {1u, 2u, 3u, 6u, 8u, 13u})
         for (const block_t blocks : {0u, 1u, 4u}) {
             CAPTURE(p, blocks);
             CHECK(verify(plan_scan(recursive_doubling_scan{}, {.size = p, .blocks = blocks})));
             CHECK(verify(plan_exscan(recursive_doubling_exscan{}, {.size = p, .blocks = blocks})));
-            CHECK(verify(plan_exscan(one_two_three_doubling{}, {.size = p, .blocks = blocks})));
+            CHECK(verify(plan_exscan(inclusive_then_exclusive{}, {.size = p, .blocks = blocks})));
         }
 }
 
@@ -188,6 +243,6 @@ TEST_CASE("no mutant of a scan passes for it") {
         CAPTURE(p);
         CHECK(test::spoil(plan_scan(recursive_doubling_scan{}, {.size = p})) != 0);
         CHECK(test::spoil(plan_exscan(recursive_doubling_exscan{}, {.size = p})) != 0);
-        CHECK(test::spoil(plan_exscan(one_two_three_doubling{}, {.size = p, .blocks = 2})) != 0);
+        CHECK(test::spoil(plan_exscan(inclusive_then_exclusive{}, {.size = p, .blocks = 2})) != 0);
     }
 }

@@ -3,7 +3,7 @@
 // rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
 #include "support/catch.hpp"
 #include <bough/algorithm/allgather/circulant.hpp>
-#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/reduce_scatter/circulant.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
@@ -70,7 +70,7 @@ void one_call(comm_type& comm, collective c, std::size_t each, bool other_cut, c
     case collective::allgatherv:
         return allgatherv(comm, std::span(block), std::span(whole), counts, circulant_allgather{}, s);
     case collective::scan: return scan(comm, std::span(whole), op, recursive_doubling_scan{}, s);
-    case collective::exscan: return exscan(comm, std::span(whole), op, one_two_three_doubling{}, s);
+    case collective::exscan: return exscan(comm, std::span(whole), op, inclusive_then_exclusive{}, s);
     case collective::alltoall: return alltoall(comm, in, std::span(other), pairwise_alltoall{}, s);
     }
 }

@@ -23,7 +23,7 @@
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>
-#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
@@ -115,7 +115,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("recursive doubling", recursive_doubling_scan{});
         add("chain", chain_scan{});
     } else if constexpr (std::is_same_v<Goal, goal::exscan>) {
-        add("one two three doubling", one_two_three_doubling{});
+        add("inclusive then exclusive", inclusive_then_exclusive{});
         add("recursive doubling", recursive_doubling_exscan{});
         add("chain", chain_exscan{});
     } else if constexpr (std::is_same_v<Goal, goal::reduce_scatter>) {

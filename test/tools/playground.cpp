@@ -108,7 +108,7 @@ TEST_CASE("a plan that lacks any step is found wrong") {
          {"collective=allreduce&algorithm=recursive_doubling&ranks=7",
           "collective=reduce&algorithm=kary&ranks=6&root=2", "collective=broadcast&algorithm=scatter_ring&ranks=5",
           "collective=alltoall&algorithm=bruck&ranks=5",
-          "collective=exscan&algorithm=one_two_three_doubling&ranks=6"}) {
+          "collective=exscan&algorithm=inclusive_then_exclusive&ranks=6"}) {
         const std::string question = what;
         const int p = plan(question)["size"];
         for (int r = 0; r != p; ++r) {
@@ -299,7 +299,7 @@ TEST_CASE("the algorithms of the playground in C++") {
     {
         using goal = bough::goal::exscan;
         check_written<goal>("exscan", {PLAYGROUND_WRITTEN(bough::recursive_doubling_exscan{}),
-                                       PLAYGROUND_WRITTEN(bough::one_two_three_doubling{})});
+                                       PLAYGROUND_WRITTEN(bough::inclusive_then_exclusive{})});
     }
     {
         using goal = bough::goal::alltoall;

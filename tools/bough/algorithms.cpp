@@ -23,7 +23,7 @@
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
-#include <bough/algorithm/exscan/one_two_three_doubling.hpp>
+#include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -138,8 +138,9 @@ std::span<const named_algorithm> named_algorithms(collective c) {
     static const list barrier{{"recursive_doubling", "recursive_doubling", bough::recursive_doubling{}},
                               {"dissemination", "dissemination", bough::dissemination{}}};
     static const list scan{{"recursive_doubling", "recursive_doubling_scan", bough::recursive_doubling_scan{}}};
-    static const list exscan{{"recursive_doubling", "recursive_doubling_exscan", bough::recursive_doubling_exscan{}},
-                             {"one_two_three_doubling", "one_two_three_doubling", bough::one_two_three_doubling{}}};
+    static const list exscan{
+        {"recursive_doubling", "recursive_doubling_exscan", bough::recursive_doubling_exscan{}},
+        {"inclusive_then_exclusive", "inclusive_then_exclusive", bough::inclusive_then_exclusive{}}};
     static const list alltoall{
         {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
         {"bruck", "bruck_alltoall", bough::bruck_alltoall{}, [](bough::rank_t ports) -> bough::any_algorithm {
