@@ -9,6 +9,7 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>

@@ -6,6 +6,7 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
@@ -46,6 +47,7 @@ candidate_list everything_for_allreduce(const dimensions& at) {
     all.add(tree_allreduce{fnomial{3}}).add(tree_allreduce{binomial{}}).add(tree_allreduce{chain{}}, 4);
     all.add(tree_allreduce{binomial{orientation::high}}).add(tree_allreduce{kary{3}}).add(tree_allreduce{flat{}});
     all.add(binary_blocks_allreduce{}).add(double_tree_allreduce{}).add(inexact_census{});
+    all.add(dual_root_allreduce{}).add(dual_root_allreduce{.arity = 1, .slack = false}, 5);
     return all.add(algorithm_for<goal::allreduce>(circulant{.ports = 2}));
 }
 candidate_list everything_for_broadcast(const dimensions& at) {

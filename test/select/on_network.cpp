@@ -61,6 +61,36 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
     CHECK(scans.list.empty());
 }
 
+TEST_CASE("on_network: two chains win on ranks in a row that send both ways at once, and are no candidate elsewhere") {
+    const auto chains = [](const dimensions& at, const network& over) {
+        std::size_t count = 0;
+        for (const candidate& c : usual_and(at, over).list) count += c.algorithm.get<dual_root_allreduce>() != nullptr;
+        return count;
+    };
+    const dimensions at{.size = 8};
+    const problem what{.bytes = 1 << 20};
+    network row = network::mesh({8}, 1, 2);
+    const decision d = choose(usual_and(at, row), at, what, on_network{row, over_costs});
+    REQUIRE(d);
+    CHECK(d.winner().what.algorithm == any_algorithm(dual_root_allreduce{.arity = 1, .slack = false}));
+    const network slow_hosts = network::mesh({8}, 1, 1); // a host sends one way at a time
+    const decision other = choose(usual_and(at, slow_hosts), at, what, on_network{slow_hosts, over_costs});
+    REQUIRE(other);
+    CHECK(other.winner().what.algorithm.get<dual_root_allreduce>() == nullptr);
+
+    CHECK(chains(at, row) != 0);
+    CHECK(chains({.size = 5}, row) != 0); // the first five stand in a row, too
+    CHECK(chains({.size = 2}, row) == 0);
+    CHECK(chains({.size = 9}, row) == 0); // the last is on the first's host
+    CHECK(chains(at, network::torus({8}, 1, 2)) == 0);
+    CHECK(chains(at, network::mesh({2, 4}, 1, 2)) == 0);
+    CHECK(chains(at, network::crossbar(8, 1)) == 0);
+    row.placement = {7, 6, 5, 4, 3, 2, 1, 0};
+    CHECK(chains(at, row) != 0);
+    row.placement = {0, 2, 4, 6, 7, 5, 3, 1};
+    CHECK(chains(at, row) == 0);
+}
+
 TEST_CASE("on_network: a slow cable is gone around, and only a slow one") {
     const auto star = [](double slow) {
         network made(8, 1);

@@ -92,3 +92,25 @@ TEST_CASE("standard: census is there for exact ops, and wins where a message cos
     CHECK(exact.winner().what.algorithm.get<census>() != nullptr);
     CHECK(exact.winner().predicted_ns < rounded.winner().predicted_ns);
 }
+
+TEST_CASE("standard: a pipeline in rank order is a candidate where rank order is needed, and wins for long vectors") {
+    const model::alpha_beta_gamma m{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
+    const auto dual_root = [](const candidate_list& list) {
+        std::size_t count = 0;
+        for (const candidate& c : list.list) count += c.algorithm.get<dual_root_allreduce>() != nullptr;
+        return count;
+    };
+    const auto winner = [&](rank_t p, std::uint64_t bytes) {
+        const auto from = standard_candidates<goal::allreduce>({.size = p}, {.bytes = bytes}, order_preserving);
+        return choose(from, {.size = p}, {.bytes = bytes}, m, {.needed = order_preserving}).winner().what.algorithm;
+    };
+    CHECK(dual_root(standard_candidates<goal::allreduce>({.size = 7}, {.bytes = 1 << 24})) == 0);
+    CHECK(dual_root(standard_candidates<goal::allreduce>({.size = 7}, {.bytes = 1 << 24}, order_preserving)) != 0);
+    CHECK(dual_root(standard_candidates<goal::allreduce>({.size = 2}, {.bytes = 1 << 24}, order_preserving)) == 0);
+    CHECK(dual_root(standard_candidates<goal::allreduce>({.size = 7}, {.bytes = 512}, order_preserving)) == 0);
+    for (const rank_t p : {7u, 13u, 31u}) {
+        CHECK(winner(p, 1 << 24) == any_algorithm(dual_root_allreduce{.arity = 1}));
+        CHECK(winner(p, 1 << 14).get<dual_root_allreduce>() == nullptr);
+    }
+    CHECK(winner(16, 1 << 24).get<dual_root_allreduce>() == nullptr); // halving and doubling keep rank order, too
+}

@@ -10,6 +10,7 @@
 #include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/allgather/neighbour_exchange.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
@@ -95,6 +96,8 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level, exchange", per_level{.form = level_form::exchange});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("double tree", double_tree{});
+        add("dual root", dual_root_allreduce{});
+        add("dual root, chains", dual_root_allreduce{.arity = 1, .slack = false});
         add("ring", ring{});
         add("circulant", circulant{});
         add("circulant, two ports", circulant{.ports = 2});

@@ -248,6 +248,8 @@ TEST_CASE("the algorithms of the playground in C++") {
              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
              PLAYGROUND_WRITTEN(bough::lowest_bit_first{}), PLAYGROUND_WRITTEN(bough::ring{}),
              PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}), PLAYGROUND_WRITTEN(bough::inexact_census{}),
+             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{}),
+             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{.arity = 1, .slack = false}),
              PLAYGROUND_WRITTEN(bough::swing{}), PLAYGROUND_WRITTEN(bough::swing{.ports = 2}),
              PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}), PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{}),
              PLAYGROUND_WRITTEN(bough::by_owner_allreduce{})});

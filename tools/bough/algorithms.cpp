@@ -9,6 +9,7 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
@@ -75,6 +76,12 @@ list allreduce_list() {
             {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
             {"swing", "swing", swing_of<goal>({}, 0), swing_of_ports<goal>, swing_of<goal>},
             {"double_tree", "double_tree_allreduce", bough::double_tree_allreduce{}},
+            {"dual_root", "dual_root_allreduce", bough::dual_root_allreduce{},
+             [](bough::rank_t arity) -> bough::any_algorithm {
+                 const bough::dual_root_allreduce made{arity};
+                 if (const bough::status bad = made.check({})) throw usage_error("--degree", bad.argument);
+                 return made;
+             }},
             {"late_rank", "late_rank_allreduce", bough::late_rank_allreduce{}},
             {"slow_rank", "slow_rank_allreduce", bough::slow_rank_allreduce{}},
             {"by_owner", "by_owner_allreduce", bough::by_owner_allreduce{}},

@@ -90,7 +90,8 @@ std::uint64_t one_size_of(collective, const std::string& typed, const char* abse
 std::vector<std::uint64_t> byte_range_of(collective, const std::string& typed, const char* absent);
 
 // What automatic choice chooses among.
-bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&);
+bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&,
+                                          const bough::requirements& needed = {});
 
 struct problem {
     cli::collective collective;

@@ -143,7 +143,7 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
         bough::problem what = known;
         what.bytes = bytes;
         what.exact_op = typed.exact;
-        auto from = standard_candidates(c, at, what);
+        auto from = standard_candidates(c, at, what, options.needed);
         if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
         const auto add_trees = [&](const auto& m) -> bough::any_cost_model {
             if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))

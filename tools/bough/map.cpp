@@ -71,7 +71,8 @@ winners find_winners(const map_arguments& typed) {
             const bough::problem what{.bytes = bytes};
             const bough::decision d =
                 on ? choose_on(*on, found.collective, at, what, options)
-                   : bough::choose(standard_candidates(found.collective, at, what), at, what, model->costs, options);
+                   : bough::choose(standard_candidates(found.collective, at, what, options.needed), at, what,
+                                   model->costs, options);
             if (!d) throw usage_error("--require", "no algorithm has all of that");
             std::string name = short_name(d.winner().what.algorithm, p);
             auto place = std::find(found.names.begin(), found.names.end(), name);

@@ -26,7 +26,7 @@ std::optional<priced_network> parse_priced_network(const std::string& network, c
 
 bough::decision choose_on(const priced_network& on, collective c, const bough::dimensions& at,
                           const bough::problem& what, const bough::choose_options& options) {
-    bough::candidate_list from = standard_candidates(c, at, what);
+    bough::candidate_list from = standard_candidates(c, at, what, options.needed);
     bough::add_network_candidates(from, at, what, on.over);
     return std::visit(
         [&](const auto& m) {

@@ -4,7 +4,8 @@
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
 //   add_network_candidates(from, at, what, network);     on a torus: swing; with one slow cable: slow_rank;
-//                                                        where switches have groups of hosts: swing on a ring
+//                                                        where switches have groups of hosts: swing on a ring;
+//                                                        on ranks in a row: dual_root
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -17,6 +18,7 @@
 #ifndef BOUGH_SELECT_ON_NETWORK_HPP
 #define BOUGH_SELECT_ON_NETWORK_HPP
 
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/swing.hpp>
 #include <bough/concepts/cost_model.hpp>
@@ -26,6 +28,7 @@
 #include <bough/select/candidates.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/plan_ref.hpp>
+#include <bough/select/standard_set.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/simulate.hpp>
 
@@ -123,16 +126,37 @@ void add_for_groups(candidate_list& made) {
     if (made.kind == goal::allgather::kind) made.add(swing_allgather{});
 }
 
+// Do the ranks stand in a row: are all of them on a shortest way from the first to the last, in their order?
+template <int = 0>
+bool in_a_row(const dimensions& at, const network& over) {
+    std::vector<std::uint32_t> path;
+    const auto between = [&](rank_t a, rank_t b) { // links, less the cables of the two hosts
+        path.clear();
+        over.path(over.host_of(a), over.host_of(b), path);
+        return path.size() < 3 ? 0 : path.size() - 2;
+    };
+    std::size_t steps = 0;
+    for (rank_t r = 1; r != at.size; ++r) {
+        const std::size_t step = between(r - 1, r);
+        if (step == 0) return false; // on one host, or one switch
+        steps += step;
+    }
+    return between(0, at.size - 1) == steps;
+}
+
 } // namespace detail
 
 // On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
 // and allgather. If all that joins one rank's host is slower than that of any other: slow_rank, for
-// allreduce. If several switches have several hosts each: swing on one ring, for these three.
+// allreduce. If several switches have several hosts each: swing on one ring, for these three. If the
+// ranks stand in a row, as on a mesh of one dimension: dual_root, for allreduce.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
     if (made.kind == goal::allreduce::kind) detail::add_slow_rank(made, at, what, over);
     if (detail::has_groups(over)) detail::add_for_groups(made);
+    if (made.kind == goal::allreduce::kind && at.size > 2 && detail::in_a_row(at, over))
+        detail::add_segmented(made, dual_root_allreduce{.arity = 1, .slack = false}, at, what);
     if (over.extents.empty() || over.extents.size() > grid_extents::most || at.size != over.hosts()) return;
     for (rank_t r = 0; r != at.size; ++r)
         if (over.host_of(r) != r) return;

@@ -26,12 +26,17 @@ namespace bough::inline BOUGH_ABI {
 template <class Goal>
 struct standard_set;
 
-// The standard candidates for a goal. A pure function of its arguments, on which all ranks agree.
+// The standard candidates for a goal, with those that are worth a look only where something is needed.
+// A pure function of its arguments, on which all ranks agree.
 template <class Goal>
-candidate_list standard_candidates(const dimensions& at, const problem& what) {
+candidate_list standard_candidates(const dimensions& at, const problem& what, const requirements& needed = {}) {
     candidate_list made{Goal::kind, {}};
     made.list.reserve(32);
     standard_set<Goal>::add(made, at, what);
+    if constexpr (requires { standard_set<Goal>::add_for_any_partition(made, at, what); })
+        if (needed.any_partition) standard_set<Goal>::add_for_any_partition(made, at, what);
+    if constexpr (requires { standard_set<Goal>::add_in_order(made, at, what); })
+        if (needed.order_preserving) standard_set<Goal>::add_in_order(made, at, what);
     if (what.levels != nullptr) what.levels->add(made, at, what);
     return made;
 }

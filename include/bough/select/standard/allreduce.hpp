@@ -7,6 +7,7 @@
 #include <bough/algorithm/allreduce/binary_blocks.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/double_tree.hpp>
+#include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
@@ -46,6 +47,10 @@ struct standard_set<goal::allreduce> {
         made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));
         made.add(algorithm_for<goal::allreduce>(ring{}));
         detail::add_segmented(made, double_tree_allreduce{}, at, what, 256); // few peers, and few rounds
+    }
+    // Where rank order is needed: a pipeline, for long vectors.
+    static void add_in_order(auto& made, const dimensions& at, const problem& what) {
+        if (at.size > 2) detail::add_segmented(made, dual_root_allreduce{.arity = 1}, at, what);
     }
 };
 
