@@ -14,6 +14,7 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/allreduce/up_down.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>

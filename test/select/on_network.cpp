@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -59,6 +60,28 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
     CHECK(gathers.list.size() == 1);
     CHECK(scatters.list.size() == 1);
     CHECK(scans.list.empty());
+}
+
+TEST_CASE(
+    "on_network: trivance wins on a torus of powers of three for blocks of middle length, a census for an exact op") {
+    network torus = network::torus({3, 3, 3}, 50, 300);
+    torus.hop_ns = 50;
+    const dimensions at{.size = 27};
+    const auto winner = [&](std::uint64_t bytes, bool exact) {
+        const problem what{.bytes = bytes, .exact_op = exact};
+        auto from = candidates<goal::allreduce>(ring{}, circulant{.ports = 2}, halving_doubling{}, census{});
+        add_network_candidates(from, at, what, torus);
+        const decision d = choose(from, at, what, on_network{torus, over_costs});
+        REQUIRE(d);
+        return d.winner().what.algorithm;
+    };
+    const grid_extents grid{3, 3, 3};
+    CHECK(winner(1 << 20, true) == any_algorithm(trivance_allreduce{grid}));
+    CHECK(winner(1 << 20, false) == any_algorithm(trivance_allreduce{grid}));
+    CHECK(winner(1 << 16, true) == any_algorithm(trivance_census{grid}));
+    CHECK(winner(1 << 16, false) == any_algorithm(trivance_allreduce{grid}));
+    CHECK(usual_and({.size = 16}, network::torus({4, 4}, 50, 200)).list.size() == 5); // not for powers of two
+    CHECK(usual_and(at, network::mesh({3, 9}, 50, 200)).list.size() == 3);
 }
 
 TEST_CASE("on_network: two chains win on ranks in a row that send both ways at once, and are no candidate elsewhere") {

@@ -240,19 +240,27 @@ TEST_CASE("the algorithms of the playground in C++") {
     using namespace bough;
     {
         using goal = bough::goal::allreduce;
-        check_written<goal>(
-            "allreduce",
-            {PLAYGROUND_WRITTEN(bough::recursive_doubling{}), PLAYGROUND_WRITTEN(bough::halving_doubling_allreduce{}),
-             PLAYGROUND_WRITTEN(bough::binary_blocks_allreduce{}), PLAYGROUND_WRITTEN(bough::per_level_allreduce{}),
-             PLAYGROUND_WRITTEN(bough::per_level_allreduce{.form = bough::level_form::exchange}),
-             PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
-             PLAYGROUND_WRITTEN(bough::lowest_bit_first{}), PLAYGROUND_WRITTEN(bough::ring{}),
-             PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}), PLAYGROUND_WRITTEN(bough::inexact_census{}),
-             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{}),
-             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{.arity = 1, .slack = false}),
-             PLAYGROUND_WRITTEN(bough::swing{}), PLAYGROUND_WRITTEN(bough::swing{.ports = 2}),
-             PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}), PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{}),
-             PLAYGROUND_WRITTEN(bough::by_owner_allreduce{})});
+        check_written<goal>("allreduce",
+                            {PLAYGROUND_WRITTEN(bough::recursive_doubling{}),
+                             PLAYGROUND_WRITTEN(bough::halving_doubling_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::binary_blocks_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::per_level_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::per_level_allreduce{.form = bough::level_form::exchange}),
+                             PLAYGROUND_WRITTEN(bough::circulant{}),
+                             PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
+                             PLAYGROUND_WRITTEN(bough::lowest_bit_first{}),
+                             PLAYGROUND_WRITTEN(bough::ring{}),
+                             PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::inexact_census{}),
+                             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::dual_root_allreduce{.arity = 1, .slack = false}),
+                             PLAYGROUND_WRITTEN(bough::trivance_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::inexact_trivance_census{}),
+                             PLAYGROUND_WRITTEN(bough::swing{}),
+                             PLAYGROUND_WRITTEN(bough::swing{.ports = 2}),
+                             PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{}),
+                             PLAYGROUND_WRITTEN(bough::by_owner_allreduce{})});
     }
     {
         using goal = bough::goal::reduce;

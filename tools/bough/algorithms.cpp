@@ -15,6 +15,7 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
@@ -61,6 +62,11 @@ bough::any_algorithm swing_of_ports(bough::rank_t ports) {
     return swing_of<Goal>({}, ports);
 }
 
+template <class A>
+bough::any_algorithm trivance_of(const bough::grid_extents& extents, bough::rank_t) {
+    return A{extents};
+}
+
 using list = std::vector<named_algorithm>;
 
 list allreduce_list() {
@@ -75,6 +81,10 @@ list allreduce_list() {
             {"lowest_bit_first", "lowest_bit_first", bough::algorithm_for<goal>(bough::lowest_bit_first{})},
             {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
             {"swing", "swing", swing_of<goal>({}, 0), swing_of_ports<goal>, swing_of<goal>},
+            {"trivance", "trivance_allreduce", bough::trivance_allreduce{}, nullptr,
+             trivance_of<bough::trivance_allreduce>},
+            {"trivance_census", "inexact_trivance_census", bough::inexact_trivance_census{}, nullptr,
+             trivance_of<bough::inexact_trivance_census>},
             {"double_tree", "double_tree_allreduce", bough::double_tree_allreduce{}},
             {"dual_root", "dual_root_allreduce", bough::dual_root_allreduce{},
              [](bough::rank_t arity) -> bough::any_algorithm {

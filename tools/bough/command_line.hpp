@@ -59,16 +59,17 @@ private:
     std::string* ranks_as_ = nullptr;
 };
 
-inline constexpr const char* about_extents =
-    "Of the torus that the ranks form, for swing: 8x8, 4x4x4; rank r is at r modulo the first extent in the first "
-    "dimension. One ring if not given";
+inline constexpr const char* about_extents = "Of the torus that the ranks form, for swing and trivance: 8x8, 4x4x4; "
+                                             "rank r is at r modulo the first extent in the first "
+                                             "dimension. One ring if not given";
 inline constexpr const char* about_networks =
     "crossbar:64,1 fat_tree:4,3,1 fat_tree:8x8/1x4,1 torus:4x4x4,1 torus:4x4x4,1,6 mesh:4x6,1 dragonfly:4,2,2,1 "
     "rails:4,8,1,6 sockets:4,2,16,1,8,2 irregular:64,16,8,50,1; numbers at the end are bytes per ns of cables; "
     ",hop=50ns behind them is the time of each link; or a file that 'bough network --format file' wrote";
 inline constexpr const char* about_collectives =
     "reduce, allreduce, broadcast, barrier, gather, scatter, reduce_scatter, allgather, scan, exscan or alltoall";
-inline constexpr const char* about_degree = "f of fnomial, k of degree_k, arity of kary, ports of circulant and swing";
+inline constexpr const char* about_degree =
+    "f of fnomial, k of degree_k, arity of kary and dual_root, ports of circulant and swing";
 
 // Options that several commands have. --format, and --json for short.
 void add_format(CLI::App*, std::string& format, const std::vector<std::string>& known, bool has_json = true);

@@ -3,7 +3,7 @@
 // messages share. Adds the candidates that are made for the network.
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
-//   add_network_candidates(from, at, what, network);     on a torus: swing; with one slow cable: slow_rank;
+//   add_network_candidates(from, at, what, network);     on a torus: swing, trivance; with one slow cable: slow_rank;
 //                                                        where switches have groups of hosts: swing on a ring;
 //                                                        on ranks in a row: dual_root
 //   decision d = choose(from, at, what, on_network{network, model});
@@ -20,6 +20,7 @@
 
 #include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
+#include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/swing.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
@@ -147,7 +148,7 @@ bool in_a_row(const dimensions& at, const network& over) {
 } // namespace detail
 
 // On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
-// and allgather. If all that joins one rank's host is slower than that of any other: slow_rank, for
+// and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one rank's host is slower than that of any other: slow_rank, for
 // allreduce. If several switches have several hosts each: swing on one ring, for these three. If the
 // ranks stand in a row, as on a mesh of one dimension: dual_root, for allreduce.
 template <int = 0>
@@ -165,6 +166,10 @@ void add_network_candidates(candidate_list& made, const dimensions& at, const pr
     if (made.kind == goal::allreduce::kind) {
         made.add(swing_allreduce{grid});
         if (detail::swing_rounds::all_ports(grid) != 1) made.add(swing_allreduce{grid, 1});
+        if (!detail::trivance_rounds::check(grid, at.size)) {
+            made.add(trivance_allreduce{grid});
+            if (what.exact_op) made.add(trivance_census{grid});
+        }
     }
     if (made.kind == goal::reduce_scatter::kind) made.add(swing_reduce_scatter{grid});
     if (made.kind == goal::allgather::kind) made.add(swing_allgather{grid});
