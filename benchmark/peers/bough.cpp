@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// bough in the comparison, and the physical floor of the same run.  bough shm|tcp RANKS  |  bough fact op|root|death shm|tcp
+// bough in the comparison, and the physical floor of the same run.  bough shm|tcp RANKS
 #include "../arguments.hpp"
 #include "measured.hpp"
 #include <bough/allgather.hpp>
@@ -18,7 +18,6 @@
 #include <bough/transport/tcp.hpp>
 
 #include <atomic>
-#include <csignal>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
@@ -158,44 +157,12 @@ int connected(int (&ends)[2]) {
     return ::close(listener);
 }
 
-// One call in which something goes wrong at rank 1: what do the ranks see?
-template <class X>
-void one_fact(bough::job& job, std::string_view what) {
-    bough::communicator comm{X(job)};
-    bough::barrier(comm);
-    double x = comm.rank() + 1.0;
-    bough::status s;
-    const auto begin = std::chrono::steady_clock::now();
-    if (what == "death" && comm.rank() == 1) std::raise(SIGKILL);
-    if (what == "op" && comm.rank() == 1)
-        bough::allreduce(comm, std::span(&x, 1), bough::max{}, s);
-    else if (what == "root")
-        bough::reduce(comm, std::span(&x, 1), bough::plus{}, bough::root{comm.rank() == 1 ? 1u : 0u}, s);
-    else
-        bough::allreduce(comm, std::span(&x, 1), bough::plus{}, s);
-    if (!s) bough::barrier(comm, s); // it had rightly returned: its next call tells
-    const auto took = std::chrono::steady_clock::now() - begin;
-    if (comm.rank() == 0)
-        std::printf("an error after %.0f ms: %s\n", std::chrono::duration<double, std::milli>(took).count(),
-                    s ? bough::message_of(s).c_str() : "none");
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
-    const arguments::list given(argc, argv, 3, "bough shm|tcp RANKS | bough fact op|root|death shm|tcp");
-    const std::string_view first = given.word(1, "the first word", {"shm", "tcp", "fact"});
-    if (first.empty() || !given.has(first == "fact" ? 3 : 2)) given.refuse(argc, "is missing");
-    if (first == "fact") {
-        const std::string_view what = given.word(2, "what goes wrong", {"op", "root", "death"});
-        const bool over_tcp = given.word(3, "the transport", {"shm", "tcp"}) == "tcp";
-        bough::launch(3, [&](bough::job job) {
-            over_tcp ? one_fact<bough::tcp>(job, what) : one_fact<bough::shared_memory>(job, what);
-            std::fflush(stdout);
-        });
-        return 0;
-    }
-    if (given.has(3)) given.refuse(3, "is one too many");
+    const arguments::list given(argc, argv, 2, "bough shm|tcp RANKS");
+    const std::string_view first = given.word(1, "the first word", {"shm", "tcp"});
+    if (!given.has(2)) given.refuse(argc, "is missing");
     const auto ranks = given.number<unsigned>(2, "RANKS", 2, 64, 2);
     auto* shared =
         new (::mmap(nullptr, sizeof(lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) lines;

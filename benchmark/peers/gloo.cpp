@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Gloo in the comparison: processes over TCP on loopback, found through files.  gloo RANKS FOLDER  |  gloo fact op|death FOLDER
+// Gloo in the comparison: processes over TCP on loopback, found through files.  gloo RANKS FOLDER
 #include "../arguments.hpp"
 #include "measured.hpp"
 
-#include <csignal>
-#include <exception>
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/alltoall.h>
@@ -17,7 +15,6 @@
 #include <gloo/transport/tcp/device.h>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,12 +35,11 @@ public:
     }
     unsigned rank() const { return static_cast<unsigned>(context_->rank); }
     unsigned size() const { return static_cast<unsigned>(context_->size); }
-    void allreduce(std::vector<double>& in, std::vector<double>& out) { combine(in, out, &gloo::sum<double>); }
-    void combine(std::vector<double>& in, std::vector<double>& out, function f) {
+    void allreduce(std::vector<double>& in, std::vector<double>& out) {
         gloo::AllreduceOptions options(context_);
         options.setInput(in.data(), in.size());
         options.setOutput(out.data(), out.size());
-        options.setReduceFunction(f);
+        options.setReduceFunction(static_cast<function>(&gloo::sum<double>));
         gloo::allreduce(options);
     }
     using values = std::vector<double>;
@@ -88,43 +84,21 @@ private:
     std::shared_ptr<gloo::Context> context_;
 };
 
-void one_fact(group_of_gloo& group, std::string_view what) {
-    group.barrier();
-    std::vector<double> x{group.rank() + 1.0}, sum{0};
-    if (what == "death" && group.rank() == 1) std::raise(SIGKILL);
-    try {
-        if (what == "op" && group.rank() == 1)
-            group.combine(x, sum, &gloo::max<double>);
-        else
-            group.allreduce(x, sum);
-        if (group.rank() == 0) std::printf("success, rank 0 has %g\n", sum[0]);
-    } catch (const std::exception&) {
-        if (group.rank() == 0) std::puts("an exception");
-    }
-    std::fflush(stdout);
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
-    const arguments::list given(argc, argv, 3, "gloo RANKS FOLDER | gloo fact op|death FOLDER");
-    const bool fact = given.has(1) && std::string_view(argv[1]) == "fact";
-    if (!given.has(fact ? 3 : 2)) given.refuse(argc, "is missing");
-    if (!fact && given.has(3)) given.refuse(3, "is one too many");
-    if (fact) given.word(2, "what goes wrong", {"op", "death"});
-    const unsigned ranks = fact ? 3 : given.number<unsigned>(1, "RANKS", 2, 64, 2);
+    const arguments::list given(argc, argv, 2, "gloo RANKS FOLDER");
+    if (!given.has(2)) given.refuse(argc, "is missing");
+    const auto ranks = given.number<unsigned>(1, "RANKS", 2, 64, 2);
     for (unsigned r = 0; r != ranks; ++r)
         if (::fork() == 0) {
             peers::pin(r, ranks);
-            group_of_gloo group(r, ranks, argv[argc - 1]);
-            if (fact)
-                one_fact(group, argv[2]);
-            else
-                peers::measure(group);
+            group_of_gloo group(r, ranks, argv[2]);
+            peers::measure(group);
             std::fflush(stdout);
             std::_Exit(0);
         }
     int worst = 0;
     for (int state = 0; ::wait(&state) > 0;) worst |= state;
-    return worst == 0 || fact ? 0 : 1;
+    return worst == 0 ? 0 : 1;
 }

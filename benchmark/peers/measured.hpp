@@ -148,10 +148,10 @@ void measure(Group& group) {
     if constexpr (requires { typename Group::located; }) {
         using located = typename Group::located;
         static_assert(sizeof(located) == 16);
-        const auto me = static_cast<decltype(located::location)>(group.rank());
+        const auto mine = static_cast<decltype(located::location)>(group.rank());
         std::vector<located> in(65536 / sizeof(located)), out(in.size());
         time_it(group, "minloc", 65536, [&](int i) {
-            for (located& x : in) x.value = i + static_cast<double>(group.rank()), x.location = me;
+            for (located& x : in) x.value = i + static_cast<double>(group.rank()), x.location = mine;
             group.locate(in, out);
             int differ = 0;
             for (const located& x : out) differ += x.value != i || x.location != 0;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// An MPI in the comparison, under its own launcher.  mpi  |  mpi fact op|root|death
+// An MPI in the comparison, under its own launcher.
 #include "../arguments.hpp"
 #include "measured.hpp"
 
-#include <csignal>
 #include <mpi.h>
-#include <string_view>
 
 namespace {
 
@@ -56,34 +54,13 @@ private:
     unsigned rank_ = 0, size_ = 0;
 };
 
-void one_fact(const group_of_mpi& group, std::string_view what) {
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double x = group.rank() + 1.0;
-    double sum = 0;
-    int code = 0;
-    if (what == "death" && group.rank() == 1) std::raise(SIGKILL);
-    if (what == "root")
-        code = MPI_Reduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, group.rank() == 1 ? 1 : 0, MPI_COMM_WORLD);
-    else
-        code = MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, what == "op" && group.rank() == 1 ? MPI_MAX : MPI_SUM,
-                             MPI_COMM_WORLD);
-    if (group.rank() == 0) std::printf(code == MPI_SUCCESS ? "success, rank 0 has %g\n" : "an error\n", sum);
-    std::fflush(stdout);
-}
-
 } // namespace
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     group_of_mpi group;
-    const arguments::list given(argc, argv, 2, "mpirun ... mpi [fact op|root|death]");
-    if (!given.word(1, "the first word", {"fact"}).empty()) {
-        if (!given.has(2)) given.refuse(2, "is missing");
-        one_fact(group, given.word(2, "what goes wrong", {"op", "root", "death"}));
-    } else {
-        peers::pin(group.rank(), group.size());
-        peers::measure(group);
-    }
+    const arguments::list given(argc, argv, 0, "mpirun ... mpi");
+    peers::pin(group.rank(), group.size());
+    peers::measure(group);
     MPI_Finalize();
 }
