@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Batch_list: the contents of a batch (bough/batch.hpp): parts of any types with their ops, and the
+// batch_list: the contents of a batch (bough/batch.hpp): parts of any types with their ops, and the
 // memory of the one message in which they travel.
 //
 // The wire form of a batch is that of its parts. Parts with the strictest alignment come first, so

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Contiguous_call: runs a front door on a vector that must not be cut. The whole vector becomes one
+// contiguous_call: runs a front door on a vector that must not be cut. The whole vector becomes one
 // element of so many bytes.
 //
 //   contiguous_call<Comm> whole(comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Explain_run_time: the sentences about the arguments of a call on elements whose type is known at run
+// explain_run_time: the sentences about the arguments of a call on elements whose type is known at run
 // time only.
 #ifndef BOUGH_CALL_EXPLAIN_RUN_TIME_HPP
 #define BOUGH_CALL_EXPLAIN_RUN_TIME_HPP

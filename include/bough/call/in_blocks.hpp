@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_in_blocks: runs a front door with a BlockwiseOp (bough/op/lift.hpp): encodes the values, combines the
+// run_in_blocks: runs a front door with a BlockwiseOp (bough/op/lift.hpp): encodes the values, combines the
 // blocks of all ranks at their owners, decodes the results. Nothing but encoded blocks travels, and each is
 // combined once.
 #ifndef BOUGH_CALL_IN_BLOCKS_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_in_series: runs a front door with an op on states that can also combine what all ranks contribute at
+// run_in_series: runs a front door with an op on states that can also combine what all ranks contribute at
 // once: then the values themselves travel, and no rank ever sends a state.
 //
 //   op.template combine_many<T>(operands, size, out, count)    lifts, combines in this order, and lowers,

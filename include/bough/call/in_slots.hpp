@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_in_slots: an alltoallv whose longest block is known, by a plan that passes on blocks of other ranks.
+// run_in_slots: an alltoallv whose longest block is known, by a plan that passes on blocks of other ranks.
 //
 // Such a plan needs the length of every block that it passes on, which only the two ends know. So each block travels
 // in a slot that has room for the longest one, behind its length. The end compares that length with the one it

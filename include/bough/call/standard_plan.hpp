@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Standard_plan: what automatic{} takes. Units that use the compiled form do not see this
+// standard_plan: what automatic{} takes. Units that use the compiled form do not see this
 // definition, nor the candidates.
 #ifndef BOUGH_CALL_STANDARD_PLAN_HPP
 #define BOUGH_CALL_STANDARD_PLAN_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_via_state: runs a front door on values whose op combines states: lift the values, run on the
+// run_via_state: runs a front door on values whose op combines states: lift the values, run on the
 // states, lower the results. An op that lifts and lowers many at a time gets memory that a communicator
 // keeps for its next blocking call.
 #ifndef BOUGH_CALL_VIA_STATE_HPP

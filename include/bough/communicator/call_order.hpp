@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Call_order: the order of the calls of a communicator whose calls have names (bough/call/named.hpp).
+// call_order: the order of the calls of a communicator whose calls have names (bough/call/named.hpp).
 //
 // Ranks start named calls in different orders. The first member's order is everybody's: it starts each
 // call at once, and tells the others its name. Another rank keeps a call until all that the first member

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Communicator_core: what a communicator shares with the operations that it has started. It lives
+// communicator_core: what a communicator shares with the operations that it has started. It lives
 // until all of them are gone.
 #ifndef BOUGH_COMMUNICATOR_CORE_HPP
 #define BOUGH_COMMUNICATOR_CORE_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operation_state: one operation in flight, with everything that must live until its end. The
+// operation_state: one operation in flight, with everything that must live until its end. The
 // handle that points to it is in bough/operation.hpp.
 #ifndef BOUGH_COMMUNICATOR_OPERATION_STATE_HPP
 #define BOUGH_COMMUNICATOR_OPERATION_STATE_HPP

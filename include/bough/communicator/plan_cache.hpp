@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Plan_cache: keeps the plans that a rank has bound and that no operation uses at the moment,
+// plan_cache: keeps the plans that a rank has bound and that no operation uses at the moment,
 // whatever their types.
 //
 // A blocking call uses a plan in the cache. A started operation takes its plan out, and gives it

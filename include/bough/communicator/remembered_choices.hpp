@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Remembered_choices: which plans a communicator's front doors took, so that each is chosen once.
+// remembered_choices: which plans a communicator's front doors took, so that each is chosen once.
 #ifndef BOUGH_COMMUNICATOR_REMEMBERED_CHOICES_HPP
 #define BOUGH_COMMUNICATOR_REMEMBERED_CHOICES_HPP
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Repeated_calls: the blocking calls with automatic choice that a communicator has made lately, each
+// repeated_calls: the blocking calls with automatic choice that a communicator has made lately, each
 // with the plan that it took. A call that equals one of them needs no choice, no search for its plan
 // and no signature: it differs in its data alone.
 #ifndef BOUGH_COMMUNICATOR_REPEATED_CALLS_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Spare_bytes: memory in which blocking calls pack what does not lie as it travels. The communicator
+// spare_bytes: memory in which blocking calls pack what does not lie as it travels. The communicator
 // keeps it for the next call.
 //
 // A call borrows it, and takes memory of its own if another call has it, as one inside the functions

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Trace_plan: writes a plan into the trace of a communicator, with what its steps should cost, so that
+// trace_plan: writes a plan into the trace of a communicator, with what its steps should cost, so that
 // the run can be compared with the prediction.
 //
 // The costs of messages are asked for at nine sizes for each peer. Between them they are interpolated,

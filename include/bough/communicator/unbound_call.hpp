@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Unbound_call: the state of a persistent operation for which there was no memory at binding.
+// unbound_call: the state of a persistent operation for which there was no memory at binding.
 //
 // Binding is not a call, so nothing has happened then. Each start is a call, which this rank
 // refuses; that keeps the ranks in step.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Explain_op: static_assert(bough::explain_op<O, T>()) compiles, or says what is missing.
+// explain_op: static_assert(bough::explain_op<O, T>()) compiles, or says what is missing.
 #ifndef BOUGH_CONCEPTS_EXPLAIN_OP_HPP
 #define BOUGH_CONCEPTS_EXPLAIN_OP_HPP
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Plain_list: a growing array of trivially copyable elements, for bough's own books.
+// plain_list: a growing array of trivially copyable elements, for bough's own books.
 //
 // Most of what a program compiles of bough is bookkeeping: some sixty kinds of elements. For each of
 // them a std::vector is about seventy functions without optimisation, and a plain_list about ten. The

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Bound_view: a bound schedule as the engine reads it, without the memory that holds it.
+// bound_view: a bound schedule as the engine reads it, without the memory that holds it.
 // Freestanding; bough/engine/bound.hpp makes one.
 #ifndef BOUGH_ENGINE_BOUND_VIEW_HPP
 #define BOUGH_ENGINE_BOUND_VIEW_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Straight_order: the order in which a straight_run runs the steps of a bound schedule.
+// straight_order: the order in which a straight_run runs the steps of a bound schedule.
 //
 // What waits for no message comes before what does, so all that a rank can send is sent before it
 // waits. Otherwise the order is that of the list. Of the receives that can come next, the first is

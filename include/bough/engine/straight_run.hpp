@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Straight_run: runs a short operation step by step, in an order that was fixed when the plan was bound
+// straight_run: runs a short operation step by step, in an order that was fixed when the plan was bound
 // (bough/engine/straight_order.hpp). Freestanding.
 //
 // The engine (bough/engine/engine.hpp) runs every step as soon as it can. That costs bookkeeping for

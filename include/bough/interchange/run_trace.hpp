@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_trace: the traces of all ranks of a run as one file for Perfetto (ui.perfetto.dev) or
+// run_trace: the traces of all ranks of a run as one file for Perfetto (ui.perfetto.dev) or
 // chrome://tracing, with the prediction beside each call. `bough trace` does this.
 //
 //   bough::merged_traces all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Traced_run: the calls in the traces of all ranks, with their times by one clock.
+// traced_run: the calls in the traces of all ranks, with their times by one clock.
 //
 // The processes of a machine share a clock. Between machines times are aligned by the time of day,
 // which is as exact as the machines keep it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Any_op: an op and its element type, chosen at run time, such as an MPI hands over as (MPI_Op,
+// any_op: an op and its element type, chosen at run time, such as an MPI hands over as (MPI_Op,
 // MPI_Datatype).
 //
 // An any_op never owns its op. make_any_op<T>(op) points at `op`, which must outlive the any_op and

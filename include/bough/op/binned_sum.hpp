@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an
+// binned_sum: a sum of floats or doubles that is the same bits in any order, in 2K words, to an
 // accuracy that K sets.
 //
 //   allreduce(comm, std::span(x), binned_sum<2>{})        doubles in, doubles out: lifted and lowered

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Builtin_op: the shipped ops by number, for runtimes that learn op and element type at run time.
+// builtin_op: the shipped ops by number, for runtimes that learn op and element type at run time.
 //
 // This header includes every kernel of the table (12 ops on 10 types). If you need one op, use
 // make_any_op.

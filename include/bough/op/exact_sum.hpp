@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from
+// exact_sum: the sum of floats or doubles without any rounding on the way, so the same bits from
 // every plan and order.
 //
 //   allreduce(comm, std::span(x), exact_sum{})            doubles in, doubles out: lifted and lowered

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Explain_wire: says in a sentence what a type lacks to be an element of a message.
+// explain_wire: says in a sentence what a type lacks to be an element of a message.
 //
 //   static_assert(bough::explain_wire<my_element>());       // true, or an error that says what to write
 #ifndef BOUGH_OP_EXPLAIN_WIRE_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Limb_state: the exact sum of floating numbers as a vector of 64-bit integers that are added one by one.
+// limb_state: the exact sum of floating numbers as a vector of 64-bit integers that are added one by one.
 //
 //   auto sum = limb_state<f64_bits>::of(a);         // 68 words; a, b are the bits of doubles
 //   sum += limb_state<f64_bits>::of(b);             // sum.word[i] += other.word[i], and nothing else

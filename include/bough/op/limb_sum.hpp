@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Limb_sum: the exact sum of floats or doubles, as an Op that adds 64-bit integers and carries nothing.
+// limb_sum: the exact sum of floats or doubles, as an Op that adds 64-bit integers and carries nothing.
 //
 //   allreduce(comm, std::span(x), limb_sum{})                  doubles in, doubles out: lifted and lowered inside
 //   auto mine = limb_sum{}.lift(std::span(many));              limb_state<f64_bits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Quantised_sum: sums of floats that travel as blocks of small integers, each block with a scale: about a
+// quantised_sum: sums of floats that travel as blocks of small integers, each block with a scale: about a
 // quarter of the bytes, for an error that is bounded.
 //
 //   allreduce(comm, std::span(gradient), quantised_sum<>{});                    260 bytes for 256 floats

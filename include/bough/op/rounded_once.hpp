@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rounded_once: an op on narrow numbers that is computed in a wider type and rounded once, at the end.
+// rounded_once: an op on narrow numbers that is computed in a wider type and rounded once, at the end.
 //
 //   allreduce(comm, std::span(x), rounded_once{});                         x of bf16: sums in float
 //   allreduce(comm, std::span(x), rounded_once<>{.after = 1.0f / comm.size()});          the average

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_time_op: an op that is a function of the program, known at run time only, as in C:
+// run_time_op: an op that is a function of the program, known at run time only, as in C:
 //
 //   void add(void* context, const void* in, void* inout, std::size_t count);
 //   run_time_op{.function = add, .commutative = true, .identity = 7}

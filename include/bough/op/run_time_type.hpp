@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Run_time_type: an element type that is known at run time only: how an element lies in memory, how it
+// run_time_type: an element type that is known at run time only: how an element lies in memory, how it
 // travels, and by what ranks compare it.
 //
 //   run_time_type{.size = 8}                              8 bytes, one element behind the other

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Small_float: numbers of 16 and 8 bits as element types: bf16, fp16, fp8_e4m3, fp8_e5m2.
+// small_float: numbers of 16 and 8 bits as element types: bf16, fp16, fp8_e4m3, fp8_e5m2.
 //
 //   std::vector<bough::bf16> x(n, bough::bf16{1.5f});
 //   allreduce(comm, std::span(x), plus{});               rounds at every combine

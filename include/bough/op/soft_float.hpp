@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Float_bits: IEEE 754 addition, minimum and maximum by integers alone, for machines without
+// float_bits: IEEE 754 addition, minimum and maximum by integers alone, for machines without
 // floating point.
 //
 //   std::uint64_t sum = f64_bits::add(a, b);        // the bits of a + b, rounded to nearest even

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Integer_bits: the counterpart of float_bits for integers: add, minimum and maximum on unsigned
+// integer_bits: the counterpart of float_bits for integers: add, minimum and maximum on unsigned
 // words.
 //
 //   std::uint64_t least = i64_bits::minimum(a, b);       // words hold two's complement

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Report_options: what a communicator records and reports, and to whom.
+// report_options: what a communicator records and reports, and to whom.
 //
 //   bough::communicator comm{link, {.report = {
 //       .file = bough::recording_file("/run/job/3.bough"),            // bough doctor reads it at any time

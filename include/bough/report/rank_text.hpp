@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Rank_text: what the recordings of one rank say, as lines of text.
+// rank_text: what the recordings of one rank say, as lines of text.
 #ifndef BOUGH_REPORT_RANK_TEXT_HPP
 #define BOUGH_REPORT_RANK_TEXT_HPP
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Read_trace: the parts of trace files, as they are read.
+// read_trace: the parts of trace files, as they are read.
 //
 // Nothing that a file says is believed before it was compared with its length. A file that its process
 // goes on to write, or that is cut, is read as far as it goes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Recording_file: a file in which the communicators of a rank record their calls, so that they can be
+// recording_file: a file in which the communicators of a rank record their calls, so that they can be
 // read while the rank runs, hangs, or is gone.
 //
 //   bough::communicator comm{link, {.report = {.file = bough::recording_file("/run/job/3.bough")}}};

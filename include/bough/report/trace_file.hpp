@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Trace_file: a file in which the communicators of a process write every call and every message.
+// trace_file: a file in which the communicators of a process write every call and every message.
 //
 //   communicator comm{link, {.report = {.trace = bough::trace_file("3.trace")}}};
 //   $ BOUGH_TRACE=traces ./program          # each process writes a file in that folder, which is made

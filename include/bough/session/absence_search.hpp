@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Absence_search: finds the ranks that hold up an operation which is about to end by its deadline.
+// absence_search: finds the ranks that hold up an operation which is about to end by its deadline.
 //
 // A rank that waits knows only the ranks from which it needs a message, and these may be waiting,
 // too. So it asks each of them where it is, then asks the ranks that those wait for, and so on:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Control_messages: receives the messages that belong to a session and not to an operation, such as
+// control_messages: receives the messages that belong to a session and not to an operation, such as
 // aborts and agreement.
 //
 // Their payloads are structs (abort_notice, told_signature, ...) as they lie in memory, like those

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
+// session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
 //
 // It takes each event of the transport to the part that it is for. No part calls it back by itself:
 //   membership       which ranks are lost, the epoch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Deadline_stages: what an operation must do at which time between its start and its deadline.
+// deadline_stages: what an operation must do at which time between its start and its deadline.
 //
 //   time      |<-- question -->|   ...   | search | search again | propose | end
 //   deadline                             - 4 parts      - 2 parts   - 1 part   0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Deadline_watch: what a session does as the deadlines of its operations come near, and how it
+// deadline_watch: what a session does as the deadlines of its operations come near, and how it
 // answers other ranks that do so.
 //
 //   time      |<-- ask, as inquiry.hpp says -->|   ...   | search | search again | propose | end

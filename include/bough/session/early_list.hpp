@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Early_list: messages that wait for their operation, in the order in which they came.
+// early_list: messages that wait for their operation, in the order in which they came.
 //
 // Three things are found without a search, however many wait: the first message of a call, the
 // messages of one sender that still lie in the transport, and how much of that sender was copied.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Early_reports: ranks ask each other when they have started a call, as messages of it lie early there.
+// early_reports: ranks ask each other when they have started a call, as messages of it lie early there.
 //
 // A rank asks when operations that have ended have left much behind at a peer (ahead.hpp). The question
 // is a control message with the number of the last of these operations. The peer answers with the same

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Given_up: calls that other ranks have given up, and that this rank has still to make. Each ends at
+// given_up: calls that other ranks have given up, and that this rank has still to make. Each ends at
 // once when this rank makes it.
 //
 // A notice is kept until its call is made, as the call counts on every rank. A rank that is late

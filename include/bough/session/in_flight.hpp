@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// In_flight: the operations of a session that have started and have not ended, in the order of their
+// in_flight: the operations of a session that have started and have not ended, in the order of their
 // starts.
 //
 // It finds operations, by their call or by the id of a post, and says what each of them may send: the

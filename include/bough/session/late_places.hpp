@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Late_places: where the ranks of a communicator leave their data for the rank that comes last.
+// late_places: where the ranks of a communicator leave their data for the rank that comes last.
 //
 //   rank     0   1   2   3   4    A place for each rank, in memory that all of them see. At each
 //             \ /     \ /   |    node the rank that comes first leaves. The rank that comes second

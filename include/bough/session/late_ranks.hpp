@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Late_ranks: the operations of a session that are done in memory which all ranks see, by the rank
+// late_ranks: the operations of a session that are done in memory which all ranks see, by the rank
 // that comes last (late_places.hpp).
 //
 // They are operations in flight like others: with a number, a deadline, and an error when the group

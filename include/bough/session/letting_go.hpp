@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Letting_go: the end of a communicator. Each member tells the others when it will make no further
+// letting_go: the end of a communicator. Each member tells the others when it will make no further
 // call, and which was its last: a later call of theirs can not end well, so it ends at once. When
 // nothing of the communicator is left on a member, that member tells the others again. When all have
 // done so, the number of the communicator is free (contexts.hpp). Mostly a member tells both in one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_mutex: the mutex of a session. It is none, unless the transport has a session_mutex
+// session_mutex: the mutex of a session. It is none, unless the transport has a session_mutex
 // (bough/transport/serialised.hpp).
 #ifndef BOUGH_SESSION_MUTEX_HPP
 #define BOUGH_SESSION_MUTEX_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Operation_table: finds an operation in flight by a number, in the same time for 16,000 as for 10.
+// operation_table: finds an operation in flight by a number, in the same time for 16,000 as for 10.
 //
 // A hash table with open addressing, at most half full, so a search looks at two cells on average.
 // An operation that is taken out leaves no gap: those behind it move up. Its memory grows with the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Session_port: through it the engine of an operation uses the transport of its session. It is an
+// session_port: through it the engine of an operation uses the transport of its session. It is an
 // EnginePort (bough/engine/engine.hpp).
 #ifndef BOUGH_SESSION_PORT_HPP
 #define BOUGH_SESSION_PORT_HPP

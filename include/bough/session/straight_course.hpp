@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Straight_course: the one short operation of a session that runs straight
+// straight_course: the one short operation of a session that runs straight
 // (bough/engine/straight_run.hpp), without matching and without the engine, while nothing is unusual.
 //
 // It is the only operation in flight. Its messages are looked for at the peer that the next step waits

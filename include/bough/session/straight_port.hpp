@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Straight_port: through it a short operation uses the transport of its session, step by step. It is
+// straight_port: through it a short operation uses the transport of its session, step by step. It is
 // a StraightPort (bough/engine/straight_run.hpp).
 #ifndef BOUGH_SESSION_STRAIGHT_PORT_HPP
 #define BOUGH_SESSION_STRAIGHT_PORT_HPP

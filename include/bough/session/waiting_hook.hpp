@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Waiting_hook: a function of the program that runs while a call waits: the progress of a host runtime,
+// waiting_hook: a function of the program that runs while a call waits: the progress of a host runtime,
 // the yield of a scheduler.
 //
 //   bool drive(void* context, std::uint32_t idle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Program_search: how the hosts that run NIC programs find the ranks that hold up an instance which is
+// program_search: how the hosts that run NIC programs find the ranks that hold up an instance which is
 // about to end by its deadline.
 //
 // An instance waits for the ranks whose messages have not come to its inlets. These may wait, too. So a

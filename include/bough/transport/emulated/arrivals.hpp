@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Emulated_arrivals: the links to one rank of bough::emulated. They hold back what has come until it
+// emulated_arrivals: the links to one rank of bough::emulated. They hold back what has come until it
 // is due.
 //
 // Not core/event_queue.hpp: the loss of a peer that has sent nothing for long may be due before the
