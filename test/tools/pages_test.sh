@@ -28,6 +28,12 @@ cat >"$small/include/bough/room/thing.hpp" <<'END'
 //
 //   thing{.size = 3}   three of them
 //   no_things()        none
+//   make_thing(3)      one of that size
+//
+// Rules:
+//
+//   T9  a rule
+//   T10 the next, with a label as wide as its column
 //
 // Errors      none at all,
 //             ever
@@ -38,6 +44,9 @@ cat >"$small/include/bough/room/thing.hpp" <<'END'
 namespace bough::inline BOUGH_ABI {
 namespace detail {
 struct out_of_sight {};
+struct maker {
+    constexpr int operator()(int size) const { return size; }
+};
 template <class T>
 concept HasSize = requires(const T& t) { { t.size } -> Same<int>; };
 } // namespace detail
@@ -55,6 +64,8 @@ private:
     int own_affair = 0;
 };
 constexpr thing no_things() { return {}; }
+inline constexpr detail::maker make_thing{};
+enum class colour { red, green }; // how it looks
 
 struct silent {};
 constexpr int described(const thing& t) { return t.size; } // says how many
@@ -85,6 +96,16 @@ concept Same = __is_same(A, B);
 } // namespace bough
 #endif
 END
+cat >"$small/include/bough/room/inner.hpp" <<'END'
+// SPDX-License-Identifier: BSL-1.0
+// inner() is for other headers.
+#ifndef BOUGH_ROOM_INNER_HPP
+#define BOUGH_ROOM_INNER_HPP
+namespace bough::detail {
+inline int inner() { return 0; }
+} // namespace bough::detail
+#endif
+END
 printf '# Small\n\nSee [the guide](doc/guide.md#a-part), `thing` and `bough/room/thing.hpp`.\n' >"$small/README.md"
 printf 'int main() { return bough::no_things().size; }\n' >"$small/examples/1.cpp"
 printf '# Documentation\n' >"$small/doc/README.md"
@@ -108,6 +129,17 @@ has 'none at all, ever'
 has 'a Sized needs int size'
 has 'In examples: 1.cpp'
 has 'constexpr int described(const thing&amp; t)says how many'
+has 'A function object, called as'
+! grep -qF 'detail::maker' "$page" || fail "the type of a function object has been shown"
+has 'T10the next, with a label as wide as its column'
+[ "$(grep -o 'how it looks' "$page" | wc -l)" = 1 ] || fail "an enumeration's comment stands at its values, too"
+page=$scratch/made/reference/index.html
+has '1 header without public names'
+has 'inner() is for other headers.'
+has 'What the test is about.'
+page=$scratch/made/reference/bough/room/inner.html
+has 'it declares no public name'
+page=$scratch/made/reference/bough/room/thing.html
 ! grep -qE 'own_affair|out_of_sight' "$page" || fail "what is private has been shown"
 sed -i 's|^struct silent|// Says nothing.\n&|; s|^inline constexpr int mute|// Three.\n&|; s|^constexpr bool explain_sized|// Says why.\n&|' \
     "$small/include/bough/room/thing.hpp"

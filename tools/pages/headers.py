@@ -327,7 +327,8 @@ class Reader:
         for child in cursor.get_children():
             if child.kind == Kind.ENUM_CONSTANT_DECL:
                 line = child.extent.start.line
-                said = source.above(line) + source.behind(line, line)
+                alone = line != cursor.extent.start.line  # or else the comment is that of the whole
+                said = source.above(line) + source.behind(line, line) if alone else []
                 found.append(Entry(child.spelling, "", "value", "",
                                    [Declaration(f"{child.spelling} = {child.enum_value}", "\n".join(said), line)]))
         return found
@@ -347,7 +348,7 @@ class Reader:
             line, last, text = self.extent(child, source)
             if friend and (not re.search(r"\(", text) or "operator==" in text):
                 continue
-            name = child.spelling or (re.search(r"(operator\s*\S+?|\w+)\s*\(", text).group(1) if friend else "")
+            name = re.sub(r"(?<=\w)<.*", "", child.spelling) or (re.search(r"(operator\s*\S+?|\w+)\s*\(", text).group(1) if friend else "")
             if not name or child.kind == Kind.UNEXPOSED_DECL and not text:
                 continue
             if kind == "class" and not child.is_definition():
@@ -376,4 +377,6 @@ def summary_of(lines):
     text = " ".join(line.strip() for line in lines[:lines.index("")] if line) if "" in lines else " ".join(l.strip() for l in lines)
     match = re.match(r"(.*?[.:!?])(\s|$)", re.sub(r"^[^:]{1,40}: ", "", text))
     said = match.group(1) if match else text
-    return said[:1].upper() + said[1:].rstrip(":")
+    if re.match(r"[a-z]+[ ,;]", said):  # a word, and no name of C++
+        said = said[:1].upper() + said[1:]
+    return said.rstrip(":")

@@ -212,13 +212,16 @@ class Writer:
             if match and "   " not in match.group(2) and (column is None or match.start(2) == column):
                 column = match.start(2)
                 rows.append([match.group(1), match.group(2)])
+            elif column and re.match(rf"\S{{{column - 1}}} \S", line):  # a label as wide as the column: T10
+                rows.append([line[:column - 1], line[column:]])
             elif column and line.startswith(" " * column) and line[column:column + 1].strip():
                 rows[-1][1] += " " + line[column:]
             elif line.strip():
                 column = None
                 break
         if column and len(rows) > 1 and not any(re.search(r" {2,}", said) for _, said in rows):
-            return '<table class="said"><tbody>' + "".join(
+            narrow = " narrow" if max(len(name) for name, _ in rows) <= 4 else ""
+            return f'<table class="said{narrow}"><tbody>' + "".join(
                 f"<tr><th>{self.inline_code(name)}</th><td>{self.sentence(said)}</td></tr>" for name, said in rows) + "</tbody></table>"
         text = "\n".join(lines)
         language = "cpp" if re.search(r"[;{}]|\w\(|bough::", text) and not re.search(r"[│├└]", text) else "text"
