@@ -75,7 +75,7 @@ def copy(recipe, pattern, src, dst):
 module("conan", ConanFile=ConanFile)
 module("conan.tools")
 module("conan.tools.cmake", CMake=CMake)
-module("conan.tools.files", copy=copy)
+module("conan.tools.files", copy=copy, rmdir=lambda recipe, path: shutil.rmtree(path, ignore_errors=True))
 Recipe = load(os.path.join(root, "tools/packages/conan/conanfile.py"))
 recipe = Recipe()
 recipe.recipe_folder = os.path.join(root, "tools/packages/conan")

@@ -8,7 +8,7 @@ import re
 
 from conan import ConanFile
 from conan.tools.cmake import CMake
-from conan.tools.files import copy
+from conan.tools.files import copy, rmdir
 
 
 class Bough(ConanFile):
@@ -45,6 +45,7 @@ class Bough(ConanFile):
 
     def package(self):
         CMake(self).install()
+        rmdir(self, os.path.join(self.package_folder, "share", "doc"))
         copy(self, "LICENSE", src=self.source_folder, dst=os.path.join(self.package_folder, "licenses"))
 
     def package_id(self):
