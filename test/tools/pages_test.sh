@@ -49,6 +49,8 @@ struct maker {
 };
 template <class T>
 concept HasSize = requires(const T& t) { { t.size } -> Same<int>; };
+template <class T>
+concept Big = sizeof(T) >= 4;
 } // namespace detail
 struct thing {
     int size = 0; // how many
@@ -74,8 +76,14 @@ template <class T>
 concept Sized = detail::HasSize<T> && sizeof(T) >= 4;
 
 template <class T>
+concept Counted = detail::HasSize<T> && detail::Big<T>; // has many
+
+template <class T>
 constexpr bool explain_sized() {
     if constexpr (!detail::HasSize<T>) static_assert(sizeof(T) == 0, "bough: a Sized needs `int size`");
+    constexpr bool big = detail::Big<T>;
+    static_assert(detail::HasSize<T>, "bough: a Counted needs `size`");
+    static_assert(big, "bough: a Counted needs four bytes");
     return true;
 }
 namespace model {
@@ -110,7 +118,7 @@ printf '# Small\n\nSee [the guide](doc/guide.md#a-part), `thing` and `bough/room
 printf 'int main() { return bough::no_things().size; }\n' >"$small/examples/1.cpp"
 printf '# Documentation\n' >"$small/doc/README.md"
 printf '# Changes\n' >"$small/CHANGELOG.md"
-printf '# Guide\n\n## A part\n\n```cpp\nauto x = bough::thing{};\n```\n' >"$small/doc/guide.md"
+printf '# Guide\n\n## A part\n\n```cpp\nauto x = bough::thing{};\n```\n\n<!-- quote doc/a.csv -->\n```text\nranks,a_b\n8,1.5\n```\n' >"$small/doc/guide.md"
 make_small() { "$small/tools/pages/make" "$small" "$scratch/made" >"$scratch/said" 2>&1; }
 says() { grep -qF -- "$1" "$scratch/said" || { fail "not said: $1"; cat "$scratch/said"; }; }
 page=$scratch/made/reference/bough/room/thing.html
@@ -127,6 +135,8 @@ has 'constexpr void give(auto&amp; sink) const'
 has 'Adds other.'
 has 'none at all, ever'
 has 'a Sized needs int size'
+has 'a Counted needs size'
+has 'a Counted needs four bytes'
 has 'In examples: 1.cpp'
 has 'constexpr int described(const thing&amp; t)says how many'
 has 'A function object, called as'
@@ -148,6 +158,7 @@ sed -i '/^\/\/ Says why\.$/d' "$small/include/bough/room/thing.hpp"
 sed -i -z 's|\n\ntemplate <class T>\nconstexpr bool|\n\n// Says why.\ntemplate <class T>\nconstexpr bool|' "$small/include/bough/room/thing.hpp"
 make_small || { fail "all is described"; cat "$scratch/said"; }
 grep -qF 'href="doc/guide.html#a-part"' "$scratch/made/index.html" || fail "a link to a heading"
+grep -qF '<td>1.5</td>' "$scratch/made/doc/guide.html" || fail "figures are no table"
 grep -qF 'href="reference/bough/room/thing.html#thing"' "$scratch/made/index.html" || fail "a name in a guide is no link"
 grep -qF '../reference/bough/room/thing.html#thing' "$scratch/made/doc/guide.html" || fail "a name in code is no link"
 echo '[none](doc/guide.md#no-such-part) [file](doc/none.md)' >>"$small/README.md"

@@ -222,10 +222,15 @@ class Reader:
         return self.headers
 
     def explanations(self, text):
-        for name, strings in re.findall(r"!\s*(?:\w+::)*(\w+)<[^;{}]*?static_assert\([^;]*?((?:\"[^\"]*\"\s*)+)\);", text):
+        found = re.findall(r"!\s*(?:\w+::)*(\w+)<[^;{}]*?static_assert\([^;]*?((?:\"[^\"]*\"\s*)+)\);", text)
+        # static_assert(Concept<T>, "..."), or of a constant that says whether T meets it.
+        meant = dict(re.findall(r"constexpr bool (\w+) = (?:\w+::)*(\w+)<[^;&|]*>;", text))
+        for name, strings in re.findall(r"static_assert\(\s*(?:\w+::)*(\w+)(?:<[^;&|\"]*>)?,\s*((?:\"[^\"]*\"\s*)+)\);", text):
+            found.append((meant.get(name, name), strings))
+        for name, strings in found:
             said = "".join(re.findall(r'"([^"]*)"', strings))
-            if said.startswith("bough: "):
-                self.explained.setdefault(name, []).append(said[7:])
+            if said.startswith("bough: ") and said[7:] not in self.explained.setdefault(name, []):
+                self.explained[name].append(said[7:])
 
     def place(self, cursor):
         """The header of a cursor, or None."""

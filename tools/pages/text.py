@@ -239,6 +239,13 @@ def markdown(text, writer, resolve):
 
     def fence(renderer, tokens, at, options, env):
         token = tokens[at]
+        if at > 0 and re.search(r"<!-- quote \S+\.csv -->", tokens[at - 1].content):
+            rows = [line.split(",") for line in token.content.strip().split("\n")]
+            if len({len(row) for row in rows}) == 1 and len(rows) > 1:
+                lines = ["".join(f"<{cell}>{html.escape(value).replace('_', ' ')}</{cell}>" for value in row)
+                         for row, cell in zip(rows, ["th"] + ["td"] * len(rows))]
+                return f'<div class="wide"><table class="figures"><thead><tr>{lines[0]}</tr></thead><tbody>' + "".join(
+                    f"<tr>{line}</tr>" for line in lines[1:]) + "</tbody></table></div>\n"
         language = token.info.strip().split(" ")[0]
         language = {"sh": "bash", "c++": "cpp", "": "text"}.get(language, language)
         return f"<pre><code>{writer.code(token.content, language)}</code></pre>\n"
