@@ -114,6 +114,7 @@ inline int inner() { return 0; }
 } // namespace bough::detail
 #endif
 END
+printf '// SPDX-License-Identifier: BSL-1.0\n// Everything.\n#include <bough/room/thing.hpp>\n' >"$small/include/bough/all.hpp"
 printf '# Small\n\nSee [the guide](doc/guide.md#a-part), `thing` and `bough/room/thing.hpp`.\n' >"$small/README.md"
 printf 'int main() { return bough::no_things().size; }\n' >"$small/examples/1.cpp"
 printf '# Documentation\n' >"$small/doc/README.md"
