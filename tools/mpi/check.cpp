@@ -60,19 +60,28 @@ bool is_near(known_type type, const std::vector<std::byte>& a, const std::vector
 
 } // namespace
 
-comparison::comparison(const outcome& of) : of_(of) {
-    if (of_.result.type == MPI_DATATYPE_NULL) return;
-    shape_ = shape_of(of_.result.type);
-    if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
-    before_ = packed(of_.changed, shape_);
+comparison::comparison(const outcome& of) noexcept : of_(of) {
+    guarded([this] {
+        shape_ = shape_of(of_.result.type);
+        if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
+        before_ = packed(of_.changed, shape_);
+    });
 }
-void comparison::host_has_run() {
-    if (of_.result.type == MPI_DATATYPE_NULL) return;
-    hosts_ = packed(of_.result, shape_);
-    put_back(before_, of_.changed, shape_);
+void comparison::host_has_run() noexcept {
+    guarded([this] {
+        hosts_ = packed(of_.result, shape_);
+        put_back(before_, of_.changed, shape_);
+    });
 }
-void comparison::compare(collective which, MPI_Comm comm) {
-    if (of_.result.type == MPI_DATATYPE_NULL) return;
+void comparison::compare(collective which, MPI_Comm comm) noexcept {
+    guarded([&] { find_difference(which, comm); });
+    if (!has_memory_)
+        std::fprintf(stderr,
+                     "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: no memory is left to compare the results\n",
+                     name_of(which), world::get().rank());
+}
+
+void comparison::find_difference(collective which, MPI_Comm comm) const {
     const std::vector<std::byte> ours = packed(of_.result, shape_);
     if (ours == hosts_) return;
     const known_op op = known_op_of(of_.op);

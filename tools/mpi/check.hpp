@@ -7,7 +7,9 @@
 #include "frame.hpp"
 #include "report.hpp"
 
+#include <cstddef>
 #include <mpi.h>
+#include <new>
 #include <vector>
 
 namespace under_mpi {
@@ -22,16 +24,28 @@ struct outcome {
 
 class comparison {
 public:
-    explicit comparison(const outcome& of);
+    explicit comparison(const outcome& of) noexcept;
     // The host has made the call: keeps its result, and puts back what was there.
-    void host_has_run();
+    void host_has_run() noexcept;
     // Bough has made the call. If the result is another, says so; and ends the program, unless that may be
-    // rounding.
-    void compare(collective which, MPI_Comm comm);
+    // rounding. If a copy did not fit into memory, says that nothing was compared.
+    void compare(collective which, MPI_Comm comm) noexcept;
 
 private:
+    void find_difference(collective which, MPI_Comm comm) const;
+    template <class F>
+    void guarded(const F& f) noexcept {
+        if (of_.result.type == MPI_DATATYPE_NULL || !has_memory_) return;
+        try {
+            f();
+        } catch (const std::bad_alloc&) { // the other ranks make the call, so this one must, too
+            has_memory_ = false;
+        }
+    }
+
     outcome of_;
     shape shape_{};
+    bool has_memory_ = true;
     std::vector<std::byte> before_, hosts_;
 };
 

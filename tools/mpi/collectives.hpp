@@ -22,7 +22,7 @@ struct place {
 };
 
 // A call has ended: puts the result where it belongs. `name`: as MPI calls it.
-int ended(frame& room, const bough::status& s, const char* name);
+int ended(frame& room, const bough::status& s, const char* name) noexcept;
 
 // Makes a blocking call by one of bough's doors.
 template <class Door, class... What>
@@ -58,7 +58,7 @@ int run_alltoall(const place& at, const blocks& in, const blocks& out);
 int run_alltoallv(const place& at, const blocks& in, const blocks& out);
 
 // Says what went wrong, on standard error; the class of MPI.
-int error_class_of(const bough::status& s, const char* collective);
+int error_class_of(const bough::status& s, const char* collective) noexcept;
 
 } // namespace under_mpi
 

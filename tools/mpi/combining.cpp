@@ -11,14 +11,21 @@
 
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <span>
 #include <vector>
 
 namespace under_mpi {
 
-int error_class_of(const bough::status& s, const char* collective) {
-    std::fprintf(stderr, "bough: %s, rank %u of MPI_COMM_WORLD: %s\n", collective, world::get().rank(),
-                 bough::message_of(s).c_str());
+int error_class_of(const bough::status& s, const char* collective) noexcept {
+    const auto say = [collective](const char* what) {
+        std::fprintf(stderr, "bough: %s, rank %u of MPI_COMM_WORLD: %s\n", collective, world::get().rank(), what);
+    };
+    try {
+        say(bough::message_of(s).c_str());
+    } catch (const std::bad_alloc&) {
+        say("it failed, and no memory is left to say why");
+    }
     if (s.code == bough::errc::no_resources) return MPI_ERR_NO_MEM;
     if (s.code != bough::errc::call_mismatch) return MPI_ERR_OTHER;
     switch (s.mismatch) {
@@ -30,7 +37,7 @@ int error_class_of(const bough::status& s, const char* collective) {
     }
 }
 
-int ended(frame& room, const bough::status& s, const char* name) {
+int ended(frame& room, const bough::status& s, const char* name) noexcept {
     if (!s) [[likely]] {
         room.finish();
         return MPI_SUCCESS;

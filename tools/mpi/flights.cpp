@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "flights.hpp"
 
-#include <string>
+#include <array>
+#include <cstdio>
 
 namespace under_mpi {
 
 namespace {
 
-std::string mpi_name(collective which) { return std::string("MPI_I") + name_of(which); }
+int end_of(flight& f) noexcept {
+    const bough::status s = f.operation.result();
+    if (!s) return ended(f.room, s, "");
+    std::array<char, 40> name{};
+    std::snprintf(name.data(), name.size(), "MPI_I%s", name_of(f.which));
+    return ended(f.room, s, name.data());
+}
 
 } // namespace
 
@@ -35,7 +42,7 @@ int flights::progress() noexcept {
         begun_.pop_back();
         --count_;
         ++ended_now;
-        const int code = ended(f.room, f.operation.result(), mpi_name(f.which).c_str());
+        const int code = end_of(f);
         if (f.began_ns != 0)
             count_taken(f.which, f.bytes, bough::detail::steady_now_ns() - f.began_ns, form::nonblocking);
         f.has_ended(code);

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <mpi.h>
 #include <mutex>
-#include <new>
 #include <vector>
 
 namespace under_mpi {
@@ -45,13 +44,17 @@ class flights {
 public:
     static flights& get(); // never destroyed
 
-    // start() -> error class begins the call; what goes wrong with it, the request says.
+    // start(make_room) -> error class begins the call, after it has called make_room(), which throws if no
+    // memory is left; what goes wrong with the call, the request says.
     template <class Start>
     void launch(flight& f, const Start& start) noexcept {
         {
             const std::scoped_lock held(mutex_);
-            const int code = start_guarded(f, start);
+            const int code = start([this] {
+                if (begun_.size() == begun_.capacity()) begun_.reserve(2 * begun_.size() + 8);
+            });
             if (code != MPI_SUCCESS) return f.has_ended(code);
+            begun_.push_back(&f);
             ++count_;
         }
         progress();
@@ -61,18 +64,6 @@ public:
 
 private:
     flights() = default;
-    template <class Start>
-    int start_guarded(flight& f, const Start& start) noexcept {
-        try {
-            begun_.reserve(begun_.size() + 1);
-        } catch (const std::bad_alloc&) {
-            return MPI_ERR_NO_MEM;
-        }
-        const int code = start();
-        if (code == MPI_SUCCESS) begun_.push_back(&f);
-        return code;
-    }
-
     std::atomic<std::size_t> count_{0};
     std::recursive_mutex mutex_;
     bool is_busy_ = false; // the progress of the host may come here again
@@ -103,7 +94,12 @@ int begin(group& of, collective which, const Describe& describe, const Take& tak
         f->bytes = describe().bytes;
         f->began_ns = bough::detail::steady_now_ns();
     }
-    flights::get().launch(*f, [&] { return take_guarded({*ours, f->room, &f->operation}, which, take); });
+    flights::get().launch(*f, [&](const auto& make_room) {
+        return take_guarded({*ours, f->room, &f->operation}, which, [&](const place& at) {
+            make_room();
+            return take(at);
+        });
+    });
     return MPI_SUCCESS;
 }
 

@@ -1,44 +1,45 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "group.hpp"
 
+#include <algorithm>
+#include <array>
+#include <new>
+#include <numeric>
 #include <utility>
 
 namespace under_mpi {
 
-const char* text_of(reason why) noexcept {
-    switch (why) {
-    case reason::not_started: return "bough has not started";
-    case reason::other_job: return "ranks of several jobs";
-    case reason::too_many: return "too many communicators";
-    case reason::inter: return "intercommunicator";
-    case reason::alone: return "one rank";
-    case reason::host_only: return "no such collective in bough";
-    case reason::form: return "nonblocking";
-    case reason::of_host: return "as the MPI itself calls it";
-    case reason::first: return "nonblocking, before the first blocking one";
-    default: return "";
-    }
-}
-
 namespace {
 
-// Empty: not all are in MPI_COMM_WORLD.
-std::vector<bough::rank_t> members_of(MPI_Comm comm) {
+// Calls visit(r) for each rank of a communicator with its rank in MPI_COMM_WORLD, until that returns
+// false; MPI_UNDEFINED: it has none. Allocates nothing.
+template <class Visit>
+void visit_members(MPI_Comm comm, const Visit& visit) {
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     int size = 0;
     PMPI_Comm_size(comm, &size);
     PMPI_Comm_group(MPI_COMM_WORLD, &all);
     PMPI_Comm_group(comm, &some);
-    std::vector<int> here(static_cast<std::size_t>(size)), there(here);
-    for (int r = 0; r != size; ++r) here[static_cast<std::size_t>(r)] = r;
-    PMPI_Group_translate_ranks(some, size, here.data(), all, there.data());
+    bool goes_on = true;
+    for (int first = 0; goes_on && first < size;) {
+        std::array<int, 64> here{}, there{};
+        const int n = std::min(size - first, static_cast<int>(here.size()));
+        std::iota(here.begin(), here.begin() + n, first);
+        PMPI_Group_translate_ranks(some, n, here.data(), all, there.data());
+        for (int i = 0; goes_on && i != n; ++i) goes_on = visit(there[static_cast<std::size_t>(i)]);
+        first += n;
+    }
     PMPI_Group_free(&all);
     PMPI_Group_free(&some);
+}
+bool is_of_this_job(MPI_Comm comm) noexcept {
+    bool all_are = true;
+    visit_members(comm, [&all_are](int r) { return all_are = r != MPI_UNDEFINED; });
+    return all_are;
+}
+std::vector<bough::rank_t> members_of(MPI_Comm comm) {
     std::vector<bough::rank_t> members;
-    for (const int r : there) {
-        if (r == MPI_UNDEFINED) return {};
-        members.push_back(static_cast<bough::rank_t>(r));
-    }
+    visit_members(comm, [&members](int r) { return members.push_back(static_cast<bough::rank_t>(r)), true; });
     return members;
 }
 
@@ -52,25 +53,25 @@ bool is_mpi_running() {
 } // namespace
 
 group::~group() {
-    for (std::optional<communicator>* const one : {&later_, &made_})
-        if (*one) world::get().give_back(members_, std::move(**one));
+    if (made_) world::get().give_back(members_, std::move(*made_));
 }
 
-communicator* group::use() {
-    if (made_) [[likely]]
-        return &*made_;
-    if (has_tried_ || !world::get().has_started() || !is_mpi_running()) return nullptr;
+communicator* group::make() noexcept {
+    world& all = world::get();
+    if (has_tried_ || !all.has_started() || !is_mpi_running()) return nullptr;
     has_tried_ = true;
-    members_ = members_of(comm_);
-    if (members_.empty()) {
+    if (!is_of_this_job(comm_)) {
         why_ = reason::other_job;
         return nullptr;
     }
-    made_ = world::get().make(members_, *host_);
-    if (made_) later_ = world::get().make(members_, *host_);
-    if (!later_) made_.reset();
-    why_ = made_ ? reason::none : reason::too_many;
-    return made_ ? &*made_ : nullptr;
+    bool has_members = false;
+    try {
+        members_ = members_of(comm_);
+        has_members = true;
+    } catch (const std::bad_alloc&) { // the others are told by make()
+    }
+    why_ = all.make(has_members ? &members_ : nullptr, host_, made_);
+    return made_ ? &made_->blocking : nullptr;
 }
 
 } // namespace under_mpi

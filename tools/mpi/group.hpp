@@ -6,58 +6,48 @@
 
 #include "frame.hpp"
 #include "host.hpp"
+#include "reason.hpp"
 #include "world.hpp"
 
-#include <cstdint>
-#include <memory>
 #include <mpi.h>
 #include <optional>
 #include <vector>
 
 namespace under_mpi {
 
-// Why calls are passed on. All ranks of a communicator find the same.
-enum class reason : std::uint8_t {
-    none, // they are taken
-    not_started,
-    other_job, // a rank is not in MPI_COMM_WORLD
-    too_many,  // no number for another communicator is left
-    inter,     // an intercommunicator
-    alone,     // of one rank
-    host_only, // a collective that bough does not have
-    form,      // it is nonblocking, and bough takes only the blocking form
-    of_host,   // the MPI itself may make it
-    first,     // it is nonblocking, and there was no blocking one before
-    count_     // how many there are
-};
-const char* text_of(reason why) noexcept;
-
 class group {
 public:
-    // `comm` must outlive the calls of it.
-    group(MPI_Comm comm, std::unique_ptr<host_group> host) : comm_(comm), host_(std::move(host)) {}
+    // `comm` and `host` must outlive the calls of it. Allocates nothing, so that no rank can fail here alone.
+    group(MPI_Comm comm, host_group& host) noexcept : comm_(comm), host_(host) {}
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
 
-    host_group& host() noexcept { return *host_; }
-    // For a blocking call; collective the first time. Null: calls are passed on, for the reason why().
-    communicator* use();
+    host_group& host() noexcept { return host_; }
+    // For a blocking call; collective the first time. Null: calls are passed on, on all ranks, for the
+    // reason why().
+    communicator* use() noexcept {
+        if (made_) [[likely]]
+            return &made_->blocking;
+        return make();
+    }
     // For a nonblocking call, which must not wait until there is a communicator: there is one after
     // the first use(). It is another one than that: the MPI itself makes nonblocking calls on the
     // program's communicator whenever it makes progress, and blocking calls match by their order.
-    communicator* use_later() noexcept { return later_ ? &*later_ : nullptr; }
+    communicator* use_later() noexcept { return made_ ? &made_->nonblocking : nullptr; }
     reason why() const noexcept { return why_; }
     void never(reason why) noexcept { why_ = why, has_tried_ = true; }
 
     frame& blocking_frame() noexcept { return frame_; }
 
 private:
+    communicator* make() noexcept;
+
     MPI_Comm comm_;
-    std::unique_ptr<host_group> host_;
+    host_group& host_;
     bool has_tried_ = false;
     reason why_ = reason::not_started;
-    std::optional<communicator> made_, later_;
+    std::optional<part> made_;
     std::vector<bough::rank_t> members_;
     frame frame_;
 };

@@ -10,11 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <memory>
 #include <mpi.h>
 #include <mutex>
 #include <new>
-#include <set>
+#include <utility>
 
 namespace under_mpi {
 
@@ -22,7 +21,7 @@ namespace {
 
 class mpich_group final : public host_group {
 public:
-    explicit mpich_group(MPI_Comm comm) : comm_(comm) {}
+    explicit mpich_group(MPI_Comm comm) noexcept : comm_(comm) {}
     bool gather_from_all(const void* mine, int bytes, void* all) override {
         return PMPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm_) == MPI_SUCCESS;
     }
@@ -36,7 +35,7 @@ private:
 
 // A communicator of the program with all that is known of it; an attribute of the communicator.
 struct known_comm {
-    explicit known_comm(MPI_Comm of) : ours(of, std::make_unique<mpich_group>(of)) {
+    explicit known_comm(MPI_Comm of) noexcept : host(of), ours(of, host) {
         int is_inter = 0;
         PMPI_Comm_test_inter(of, &is_inter);
         PMPI_Comm_rank(of, &rank);
@@ -44,8 +43,10 @@ struct known_comm {
         if (is_inter != 0) ours.never(reason::inter);
         if (size == 1) ours.never(reason::alone);
     }
+    mpich_group host;
     group ours;
     int rank = 0, size = 1;
+    known_comm *before = nullptr, *after = nullptr; // of a list of all
 };
 
 // A receive that never ends: MPICH's progress runs when it is tested, of messages and of all else. (A probe
@@ -54,12 +55,17 @@ class never_ending {
 public:
     void start() {
         PMPI_Comm_dup(MPI_COMM_SELF, &comm_);
+        PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
         PMPI_Irecv(&word_, 1, MPI_INT, 0, 0, comm_, &request_);
     }
     void stop() {
         PMPI_Cancel(&request_);
         PMPI_Wait(&request_, MPI_STATUS_IGNORE);
         PMPI_Comm_free(&comm_);
+    }
+    // Does MPICH send an element of this type? It does not if nobody has committed the type. Nothing is sent.
+    bool takes(MPI_Datatype type) const noexcept {
+        return PMPI_Send(&word_, 1, type, MPI_PROC_NULL, 0, comm_) == MPI_SUCCESS;
     }
     void test() {
         if (request_ == MPI_REQUEST_NULL || is_tested_.test_and_set(std::memory_order_acquire)) return;
@@ -98,8 +104,9 @@ public:
     void stop() {
         if (!is_started_) return;
         is_started_ = false;
-        for (known_comm* const one : all_) delete one;
-        all_.clear();
+        for (known_comm* one = all_; one != nullptr;) delete std::exchange(one, one->after);
+        all_ = nullptr;
+        has_stopped_ = true;
         if (world::get().is() == setting::report && world::get().rank() == 0) print_report();
         world::get().stop();
         progress_of_mpich.stop();
@@ -114,9 +121,15 @@ public:
         if (PMPI_Comm_get_attr(comm, key_, &found, &is_known) != MPI_SUCCESS) return nullptr; // it has been raised
         if (is_known != 0) return static_cast<known_comm*>(found);
         auto* const made = new (std::nothrow) known_comm(comm);
-        if (made == nullptr || PMPI_Comm_set_attr(comm, key_, made) != MPI_SUCCESS) return delete made, nullptr;
+        if (made == nullptr) { // the other ranks have one
+            std::fputs("bough: no memory is left for a communicator\n", stderr);
+            PMPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        if (PMPI_Comm_set_attr(comm, key_, made) != MPI_SUCCESS) return delete made, nullptr; // it has been raised
         const std::scoped_lock held(mutex_);
-        return *all_.insert(made).first;
+        made->after = all_;
+        if (all_ != nullptr) all_->before = made;
+        return all_ = made;
     }
 
 private:
@@ -125,14 +138,17 @@ private:
         auto* const one = static_cast<known_comm*>(value);
         {
             const std::scoped_lock held(all.mutex_);
-            if (all.all_.erase(one) == 0) return MPI_SUCCESS; // stop() was before
+            if (all.has_stopped_) return MPI_SUCCESS; // stop() has deleted it
+            (one->before != nullptr ? one->before->after : all.all_) = one->after;
+            if (one->after != nullptr) one->after->before = one->before;
         }
         delete one;
         return MPI_SUCCESS;
     }
 
     std::mutex mutex_;
-    std::set<known_comm*> all_;
+    known_comm* all_ = nullptr;
+    bool has_stopped_ = false;
     int key_ = MPI_KEYVAL_INVALID;
     bool is_started_ = false;
 };
@@ -146,8 +162,9 @@ bool is_good(MPI_Datatype type) noexcept {
 }
 bool is_good(const void* data, int count, MPI_Datatype type) noexcept {
     if (count < 0 || !is_good(type)) return false;
-    // Types with absolute addresses may begin at 0.
-    return count == 0 || data != nullptr || known_type_of(type) == known_type::none;
+    if (count == 0) return true; // even if nobody has committed the type
+    if (known_type_of(type) != known_type::none) return data != nullptr;
+    return progress_of_mpich.takes(type); // types with absolute addresses may begin at 0
 }
 bool is_good(const void* data, const int* counts, const int* places, MPI_Datatype type, int size) noexcept {
     if (counts == nullptr || places == nullptr || !is_good(type)) return false;

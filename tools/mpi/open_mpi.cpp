@@ -7,8 +7,8 @@
 #include "route.hpp"
 #include <bough/core/version.hpp>
 
+#include <cstddef>
 #include <cstdio>
-#include <memory>
 #include <new>
 
 namespace {
@@ -18,7 +18,8 @@ using coll_module = mca_coll_base_module_t;
 
 class below_group final : public host_group {
 public:
-    below_group(ompi_communicator_t* comm, const mca_coll_base_comm_coll_t& below) : comm_(comm), below_(below) {}
+    below_group(ompi_communicator_t* comm, const mca_coll_base_comm_coll_t& below) noexcept
+        : comm_(comm), below_(below) {}
     bool gather_from_all(const void* mine, int bytes, void* all) override {
         return below_.coll_allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm_,
                                      below_.coll_allgather_module) == MPI_SUCCESS;
@@ -33,11 +34,18 @@ private:
     const mca_coll_base_comm_coll_t& below_;
 };
 
-// OBJ_NEW makes it; so what is C++ in it is behind a pointer.
-struct bough_module {
+// What is C++ in a module. It lies in the module's own memory, so that no rank can fail to make it alone.
+struct communicator_state {
+    communicator_state(ompi_communicator_t* comm, const mca_coll_base_comm_coll_t& below) noexcept
+        : host(comm, below), ours(comm, host) {}
+    below_group host;
+    group ours;
+};
+struct bough_module { // OBJ_NEW makes it
     coll_module super;
     mca_coll_base_comm_coll_t below;
-    group* ours;
+    alignas(communicator_state) std::byte memory[sizeof(communicator_state)];
+    communicator_state* state; // null until it is enabled
 };
 bough_module& of(coll_module* module) { return *reinterpret_cast<bough_module*>(module); }
 
@@ -123,7 +131,7 @@ struct blocking {
 
     template <class Describe, class Take>
     int make(collective which, const Describe& describe, const Take& take) {
-        return route(*m.ours, comm, which, describe, take, pass);
+        return route(m.state->ours, comm, which, describe, take, pass);
     }
 };
 template <class Pass>
@@ -137,7 +145,7 @@ struct nonblocking {
     template <class Describe, class Take>
     int make(collective which, const Describe& describe, const Take& take) {
         return begin(
-            *m.ours, which, describe, take, pass, [&] { return new_flight(m, comm); }, request);
+            m.state->ours, which, describe, take, pass, [&] { return new_flight(m, comm); }, request);
     }
 };
 template <class Pass>
@@ -302,14 +310,10 @@ int enable(coll_module* module, ompi_communicator_t* comm) {
 #define BOUGH_RETAIN(name)                                                                                             \
     if (m.below.coll_##name##_module != nullptr) OBJ_RETAIN(m.below.coll_##name##_module);
     BOUGH_EACH_BELOW(BOUGH_RETAIN)
-    try {
-        m.ours = new group(comm, std::make_unique<below_group>(comm, m.below));
-    } catch (const std::bad_alloc&) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    if (OMPI_COMM_IS_INTER(comm)) m.ours->never(reason::inter);
+    m.state = new (m.memory) communicator_state(comm, m.below);
+    if (OMPI_COMM_IS_INTER(comm)) m.state->ours.never(reason::inter);
     if (comm == &ompi_mpi_comm_world.comm) {
-        world::get().start(m.ours->host(), static_cast<bough::rank_t>(ompi_comm_rank(comm)),
+        world::get().start(m.state->host, static_cast<bough::rank_t>(ompi_comm_rank(comm)),
                            static_cast<bough::rank_t>(ompi_comm_size(comm)), thread_mutex::is_needed);
         if (world::get().has_started()) opal_progress_register(progress_flights);
     }
@@ -318,10 +322,10 @@ int enable(coll_module* module, ompi_communicator_t* comm) {
 
 void construct(bough_module* m) {
     m->below = {};
-    m->ours = nullptr;
+    m->state = nullptr;
 }
 void destruct(bough_module* m) {
-    delete m->ours;
+    if (m->state != nullptr) m->state->~communicator_state();
 #define BOUGH_RELEASE(name)                                                                                            \
     if (m->below.coll_##name##_module != nullptr) OBJ_RELEASE(m->below.coll_##name##_module);
     BOUGH_EACH_BELOW(BOUGH_RELEASE)
@@ -351,7 +355,11 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     if (is_world ? read_setting() == setting::off : !all.has_started() && !reports) return nullptr;
     if (OMPI_COMM_IS_INTER(comm) ? !reports : ompi_comm_size(comm) == 1) return nullptr;
     bough_module* const m = OBJ_NEW(bough_module);
-    if (m == nullptr) return nullptr;
+    if (m == nullptr) { // the other ranks have one
+        std::fputs("bough: no memory is left for a communicator\n", stderr);
+        PMPI_Abort(MPI_COMM_WORLD, 1);
+        return nullptr;
+    }
     *priority = 95; // above all that Open MPI has itself
     coll_module& f = m->super;
     f.coll_module_enable = enable;

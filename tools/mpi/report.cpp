@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <exception>
 #include <string>
 
 namespace under_mpi {
@@ -33,6 +34,22 @@ std::string readable(double value, std::initializer_list<const char*> units, dou
 
 } // namespace
 
+const char* text_of(reason why) noexcept {
+    switch (why) {
+    case reason::not_started: return "bough has not started";
+    case reason::other_job: return "ranks of several jobs";
+    case reason::too_many: return "too many communicators";
+    case reason::no_memory: return "no memory for the communicator";
+    case reason::inter: return "intercommunicator";
+    case reason::alone: return "one rank";
+    case reason::host_only: return "no such collective in bough";
+    case reason::form: return "nonblocking";
+    case reason::of_host: return "as the MPI itself calls it";
+    case reason::first: return "nonblocking, before the first blocking one";
+    default: return "";
+    }
+}
+
 const char* name_of(collective which) noexcept {
     constexpr std::array<const char*, collectives> names{
         "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw",      "barrier",
@@ -51,7 +68,9 @@ void count_passed_on(collective which, reason why, form how) noexcept {
     of(which, how).passed_on[static_cast<std::size_t>(why)] += 1;
 }
 
-void print_report() {
+namespace {
+
+void print_lines() {
     bool has_calls = false;
     for (std::size_t i = 0; i != all.size(); ++i) {
         const counts& c = all[i];
@@ -75,6 +94,16 @@ void print_report() {
         std::fprintf(stderr, "%s\n", line.c_str());
     }
     if (!has_calls) std::fputs("bough: no collective was called\n", stderr);
+}
+
+} // namespace
+
+void print_report() noexcept {
+    try {
+        print_lines();
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "bough: the report cannot be printed: %s\n", e.what());
+    }
 }
 
 } // namespace under_mpi

@@ -3,7 +3,7 @@
 #ifndef BOUGH_TOOLS_MPI_REPORT_HPP
 #define BOUGH_TOOLS_MPI_REPORT_HPP
 
-#include "group.hpp"
+#include "reason.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ enum class form : std::uint8_t { blocking, nonblocking };
 void count_taken(collective which, std::size_t bytes, std::uint64_t ns, form how = form::blocking) noexcept;
 void count_passed_on(collective which, reason why, form how = form::blocking) noexcept;
 // One line for each collective, on standard error.
-void print_report();
+void print_report() noexcept;
 
 } // namespace under_mpi
 

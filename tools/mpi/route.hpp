@@ -17,18 +17,20 @@ namespace under_mpi {
 
 // No exception may reach C. The others are told that this rank gives the call up.
 template <class Take>
-int take_guarded(const place& at, collective which, Take&& take) noexcept {
+int take_guarded(const place& at, collective which, const Take& take) noexcept {
     try {
         return take(at);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "bough: MPI_%s: %s\n", name_of(which), e.what());
-        at.room.drop();
-        (void)at.comm.refuse({.code = bough::errc::no_resources});
-        return MPI_ERR_NO_MEM;
+    } catch (...) {
+        std::fprintf(stderr, "bough: MPI_%s: an exception of an unknown kind\n", name_of(which));
     }
+    at.room.drop();
+    (void)at.comm.refuse({.code = bough::errc::no_resources});
+    return MPI_ERR_NO_MEM;
 }
 
-// take(place) makes the call by bough, pass() by the host; describe() -> outcome.
+// take(place) makes the call by bough, pass() by the host; describe() -> outcome, and allocates nothing.
 template <class Describe, class Take, class Pass>
 int route(group& of, MPI_Comm comm, collective which, const Describe& describe, const Take& take, const Pass& pass) {
     const setting is = world::get().is();
