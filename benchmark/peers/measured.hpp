@@ -10,6 +10,7 @@
 //   reduce_scatter(in, out)                  in is size() times as long
 //   scan(in, out)
 //   alltoall(in, out)
+//   gather(in, out), scatter(in, out), exscan(in, out)    of rank 0; measured only if WHAT names them
 //   located, locate(in, out)                 {value, location} in 16 bytes, and minloc of them
 //   barrier()
 //   broadcast_from_0(int&)
@@ -68,10 +69,13 @@ void time_it(Group& group, const char* what, std::size_t bytes, F&& once) {
     if (group.rank() == 0) std::printf("%s %zu %.4f\n", what, bytes, median(us)), std::fflush(stdout);
 }
 
+inline bool is_named(std::string_view what) {
+    const char* const only = std::getenv("WHAT");
+    return only != nullptr && (" " + std::string(only) + " ").find(" " + std::string(what) + " ") != std::string::npos;
+}
 inline bool is_wanted(std::string_view what) {
     const char* const only = std::getenv("WHAT");
-    if (only == nullptr || *only == '\0') return true;
-    return (" " + std::string(only) + " ").find(" " + std::string(what) + " ") != std::string::npos;
+    return only == nullptr || *only == '\0' || is_named(what);
 }
 
 // One collective. `run(in, out)`; the input of rank r in call i is in_of(r, i), the result out_of(b, i) in its block b, if
@@ -142,6 +146,21 @@ void measure(Group& group) {
                 measure_one(
                     group, "alltoall", bytes, block, p, p, true, [&](auto& in, auto& out) { group.alltoall(in, out); },
                     of_rank, of_rank);
+        if constexpr (requires { &Group::gather; })
+            if (is_named("gather"))
+                measure_one(
+                    group, "gather", bytes, block, 1, me == 0 ? p : 0, me == 0,
+                    [&](auto& in, auto& out) { group.gather(in, out); }, of_rank, of_rank);
+        if constexpr (requires { &Group::scatter; })
+            if (is_named("scatter"))
+                measure_one(
+                    group, "scatter", bytes, block, me == 0 ? p : 0, 1, true,
+                    [&](auto& in, auto& out) { group.scatter(in, out); }, plain, plain);
+        if constexpr (requires { &Group::exscan; })
+            if (is_named("exscan"))
+                measure_one(
+                    group, "exscan", bytes, n, 1, 1, me != 0, [&](auto& in, auto& out) { group.exscan(in, out); },
+                    plain, [&](auto, int i) { return me * (i + 1.0); });
     }
     if (is_wanted("barrier")) time_it(group, "barrier", 0, [&](int) { group.barrier(); });
     if (!is_wanted("minloc")) return;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// An MPI in the comparison, under its own launcher.
+// An MPI in the comparison, under its own launcher.  mpi  |  mpi communicators
 #include "../arguments.hpp"
 #include "measured.hpp"
 
+#include <cstdio>
 #include <mpi.h>
+#include <vector>
 
 namespace {
 
@@ -40,6 +42,17 @@ public:
         const int n = static_cast<int>(in.size() / size_);
         MPI_Alltoall(in.data(), n, MPI_DOUBLE, out.data(), n, MPI_DOUBLE, MPI_COMM_WORLD);
     }
+    void gather(const values& in, values& out) {
+        const int n = static_cast<int>(in.size());
+        MPI_Gather(in.data(), n, MPI_DOUBLE, out.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    void scatter(const values& in, values& out) {
+        const int n = static_cast<int>(out.size());
+        MPI_Scatter(in.data(), n, MPI_DOUBLE, out.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    void exscan(const values& in, values& out) {
+        MPI_Exscan(in.data(), out.data(), static_cast<int>(in.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
     struct located { // MPI_DOUBLE_INT
         double value = 0;
         int location = 0;
@@ -54,13 +67,52 @@ private:
     unsigned rank_ = 0, size_ = 0;
 };
 
+// What a communicator costs: us for making it with its first allreduce, and bytes of memory of rank 0, shared pages
+// divided among those that share them.
+double memory_of_this_process() {
+    double kilobytes = 0;
+    if (std::FILE* const file = std::fopen("/proc/self/smaps_rollup", "r")) {
+        char line[256];
+        while (std::fgets(line, sizeof line, file) != nullptr)
+            if (std::sscanf(line, "Pss: %lf kB", &kilobytes) == 1) break;
+        std::fclose(file);
+    }
+    return 1024 * kilobytes;
+}
+void measure_communicators(const group_of_mpi& group) {
+    constexpr int count = 200;
+    std::vector<MPI_Comm> made(count, MPI_COMM_NULL);
+    std::vector<double> us;
+    const auto first_call = [](MPI_Comm comm) {
+        double x = 1, sum = 0;
+        MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    };
+    first_call(MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double before = memory_of_this_process();
+    for (MPI_Comm& one : made) {
+        const double begin = MPI_Wtime();
+        MPI_Comm_dup(MPI_COMM_WORLD, &one);
+        first_call(one);
+        us.push_back(1e6 * (MPI_Wtime() - begin));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double bytes = (memory_of_this_process() - before) / count;
+    for (MPI_Comm& one : made) MPI_Comm_free(&one);
+    if (group.rank() == 0) std::printf("communicator_us 0 %.4f\ncommunicator_bytes 0 %.0f\n", peers::median(us), bytes);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     group_of_mpi group;
-    const arguments::list given(argc, argv, 0, "mpirun ... mpi");
-    peers::pin(group.rank(), group.size());
-    peers::measure(group);
+    const arguments::list given(argc, argv, 1, "mpirun ... mpi [communicators]");
+    if (!given.word(1, "the first word", {"communicators"}).empty()) {
+        measure_communicators(group);
+    } else {
+        peers::pin(group.rank(), group.size());
+        peers::measure(group);
+    }
     MPI_Finalize();
 }
