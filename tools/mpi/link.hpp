@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// The transport under an MPI: shared memory, whose session several threads may use if the program asked
-// for MPI_THREAD_MULTIPLE, and that never sleeps for long, as the host's own messages need this rank too.
+// The transport under an MPI: shared memory, or with BOUGH_UNDER_MPI_NODES shared memory inside a node and tcp
+// between nodes. Several threads may use its session if the program asked for MPI_THREAD_MULTIPLE, and it never
+// sleeps for long, as the host's own messages need this rank too.
 #ifndef BOUGH_TOOLS_MPI_LINK_HPP
 #define BOUGH_TOOLS_MPI_LINK_HPP
 
 #include <bough/os/clock.hpp>
+#ifdef BOUGH_UNDER_MPI_NODES
+#include <bough/transport/composite_tcp.hpp>
+#else
 #include <bough/transport/shared_memory.hpp>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -31,16 +36,26 @@ private:
     std::recursive_mutex mutex_;
 };
 
-class link : public bough::shared_memory {
+#ifdef BOUGH_UNDER_MPI_NODES
+inline constexpr bool is_for_nodes = true;
+using link_base = bough::shared_memory_tcp;
+#else
+inline constexpr bool is_for_nodes = false;
+using link_base = bough::shared_memory;
+#endif
+
+class link : public link_base {
 public:
     using session_mutex = thread_mutex;
 
-    explicit link(bough::shared_memory&& joined) : shared_memory(std::move(joined)) {}
+    explicit link(link_base&& joined) : link_base(std::move(joined)) {}
 
+#ifndef BOUGH_UNDER_MPI_NODES
     // Operations run straight only where one thread uses the session.
     bool poll_from(bough::rank_t from, bough::event& e) noexcept {
         return !thread_mutex::is_needed && shared_memory::poll_from(from, e);
     }
+#endif
     // With several threads it is called without the lock, and they would share one word to sleep on.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (thread_mutex::is_needed) {
@@ -48,9 +63,9 @@ public:
             if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
             return;
         }
-        if (idle < 512) return shared_memory::wait(idle, deadline_ns);
+        if (idle < 512) return link_base::wait(idle, deadline_ns);
         const std::uint64_t soon = bough::detail::steady_now_ns() + longest_nap_ns;
-        shared_memory::wait(idle, deadline_ns == 0 ? soon : std::min(soon, deadline_ns));
+        link_base::wait(idle, deadline_ns == 0 ? soon : std::min(soon, deadline_ns));
     }
 
 private:

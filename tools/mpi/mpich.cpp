@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // bough_mpich.so: preloaded before MPICH, it has MPI's blocking collectives. A call that is wrong, or that
-// bough does not take, goes to MPICH (PMPI_), which says what is wrong with it.
+// bough does not take, goes to MPICH (PMPI_), which says what is wrong with it. bough_mpich_nodes.so, preloaded
+// behind it, is the same for jobs on several nodes; the one that does not take the job hands its calls on.
 #include "calls.hpp"
 #include "handles.hpp"
 #include "route.hpp"
@@ -90,16 +91,17 @@ public:
     }
     // When MPI has started; and before it ends.
     void start() {
-        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key_, nullptr);
         int rank = 0, size = 1, threads = MPI_THREAD_SINGLE;
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         PMPI_Comm_size(MPI_COMM_WORLD, &size);
         PMPI_Query_thread(&threads);
-        progress_of_mpich.start();
         mpich_group host(MPI_COMM_WORLD);
         world::get().start(host, static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size),
                            threads == MPI_THREAD_MULTIPLE);
-        is_started_ = true;
+        is_started_ = world::get().has_started() || world::get().reports();
+        if (!is_started_) return;
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key_, nullptr);
+        progress_of_mpich.start();
     }
     void stop() {
         if (!is_started_) return;
@@ -107,7 +109,7 @@ public:
         for (known_comm* one = all_; one != nullptr;) delete std::exchange(one, one->after);
         all_ = nullptr;
         has_stopped_ = true;
-        if (world::get().is() == setting::report && world::get().rank() == 0) print_report();
+        if (world::get().reports() && world::get().rank() == 0) print_report();
         world::get().stop();
         progress_of_mpich.stop();
         PMPI_Comm_free_keyval(&key_);
@@ -115,7 +117,6 @@ public:
     // Null: calls of this communicator go to MPICH.
     known_comm* find(MPI_Comm comm) {
         if (!is_started_ || comm == MPI_COMM_NULL) return nullptr;
-        if (!world::get().has_started() && world::get().is() != setting::report) return nullptr;
         void* found = nullptr;
         int is_known = 0;
         if (PMPI_Comm_get_attr(comm, key_, &found, &is_known) != MPI_SUCCESS) return nullptr; // it has been raised
@@ -220,7 +221,8 @@ void start_bough() {
     constexpr int built_for = MPICH_NUMVERSION / 10'000'000;
     if (const char* const is = std::strstr(text, "MPICH Version:");
         is == nullptr || std::sscanf(is, "MPICH Version: %d.", &major) != 1 || major != built_for) {
-        std::fprintf(stderr, "bough: was built for MPICH %d and this is another; it is not used\n", built_for);
+        if (!is_for_nodes) // one library says it
+            std::fprintf(stderr, "bough: was built for MPICH %d and this is another; it is not used\n", built_for);
         return;
     }
     if (read_setting() != setting::off) known_comms::get().start();
@@ -278,21 +280,28 @@ using namespace under_mpi;
 
 #define BOUGH_MPI_FUNCTION extern "C" [[gnu::visibility("default")]] int
 
+// The function of the library behind this one: bough's for several nodes, or MPICH's own.
+#define BOUGH_NEXT(Name)                                                                                               \
+    ([] {                                                                                                              \
+        static auto* const next = reinterpret_cast<decltype(&MPI_##Name)>(::dlsym(RTLD_NEXT, "MPI_" #Name));           \
+        return next != nullptr ? next : PMPI_##Name;                                                                   \
+    }())
+
 BOUGH_MPI_FUNCTION MPI_Init(int* argc, char*** argv) {
     refuse_open_mpi();
-    const int code = PMPI_Init(argc, argv);
+    const int code = BOUGH_NEXT(Init)(argc, argv);
     if (code == MPI_SUCCESS) start_bough();
     return code;
 }
 BOUGH_MPI_FUNCTION MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     refuse_open_mpi();
-    const int code = PMPI_Init_thread(argc, argv, required, provided);
+    const int code = BOUGH_NEXT(Init_thread)(argc, argv, required, provided);
     if (code == MPI_SUCCESS) start_bough();
     return code;
 }
 BOUGH_MPI_FUNCTION MPI_Finalize() {
     known_comms::get().stop();
-    return PMPI_Finalize();
+    return BOUGH_NEXT(Finalize)();
 }
 
 // A collective, from its parameters, its arguments, and when they are good; `of` is what is known of the
@@ -302,13 +311,14 @@ BOUGH_MPI_FUNCTION MPI_Finalize() {
     BOUGH_MPI_FUNCTION MPI_##Name(BOUGH_LIST parameters, MPI_Comm comm) {                                              \
         const auto pass_on = [=] { return PMPI_##Name(BOUGH_LIST arguments, comm); };                                  \
         known_comm* const of = known_comms::get().find(comm);                                                          \
-        if (of == nullptr || (of->size != 1 && of->ours.why() != reason::inter && !(good))) return pass_on();          \
+        if (of == nullptr) return BOUGH_NEXT(Name)(BOUGH_LIST arguments, comm);                                        \
+        if (of->size != 1 && of->ours.why() != reason::inter && !(good)) return pass_on();                             \
         return call_##name(waits(of, comm, pass_on), BOUGH_LIST arguments);                                            \
     }
 
 BOUGH_MPI_FUNCTION MPI_Barrier(MPI_Comm comm) {
     known_comm* const of = known_comms::get().find(comm);
-    if (of == nullptr) return PMPI_Barrier(comm);
+    if (of == nullptr) return BOUGH_NEXT(Barrier)(comm);
     return call_barrier(waits(of, comm, [=] { return PMPI_Barrier(comm); }));
 }
 BOUGH_TAKE(Bcast, bcast, (void* data, int count, MPI_Datatype type, int root), (data, count, type, root),
@@ -389,6 +399,6 @@ BOUGH_TAKE(Alltoallv, alltoallv,
 BOUGH_MPI_FUNCTION MPI_Alltoallw(const void* in, const int* counts, const int* places, const MPI_Datatype* types,
                                  void* out, const int* out_counts, const int* out_places, const MPI_Datatype* out_types,
                                  MPI_Comm comm) {
-    if (world::get().is() == setting::report) count_passed_on(collective::alltoallw, reason::host_only);
-    return PMPI_Alltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm);
+    if (world::get().reports()) count_passed_on(collective::alltoallw, reason::host_only);
+    return BOUGH_NEXT(Alltoallw)(in, counts, places, types, out, out_counts, out_places, out_types, comm);
 }

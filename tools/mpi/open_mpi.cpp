@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // mca_coll_bough.so: a collective component of Open MPI 4. It stands above the other components:
-// its module saves their functions, takes calls, and passes on the others.
+// its module saves their functions, takes calls, and passes on the others. mca_coll_bough_nodes.so is the same for
+// jobs on several nodes.
 #include "calls.hpp"
 #include "flights.hpp"
 #include "open_mpi_headers.hpp"
@@ -10,6 +11,14 @@
 #include <cstddef>
 #include <cstdio>
 #include <new>
+
+#ifdef BOUGH_UNDER_MPI_NODES
+#define BOUGH_COMPONENT mca_coll_bough_nodes_component
+#define BOUGH_COMPONENT_NAME "bough_nodes"
+#else
+#define BOUGH_COMPONENT mca_coll_bough_component
+#define BOUGH_COMPONENT_NAME "bough"
+#endif
 
 namespace {
 
@@ -339,8 +348,9 @@ int init_query(bool, bool has_threads) {
     PMPI_Get_library_version(text, &length);
     if (std::sscanf(text, "Open MPI v%d.%d.%d", &major, &minor, &release) < 2 || major != OMPI_MAJOR_VERSION ||
         minor != OMPI_MINOR_VERSION) {
-        std::fprintf(stderr, "bough: was built for Open MPI %d.%d and this is %d.%d; it is not used\n",
-                     OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, major, minor);
+        if (!is_for_nodes) // one library says it
+            std::fprintf(stderr, "bough: was built for Open MPI %d.%d and this is %d.%d; it is not used\n",
+                         OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, major, minor);
         return OMPI_ERR_NOT_AVAILABLE;
     }
     thread_mutex::is_needed = has_threads;
@@ -351,7 +361,7 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     *priority = -1;
     const world& all = world::get();
     const bool is_world = comm == &ompi_mpi_comm_world.comm;
-    const bool reports = read_setting() == setting::report;
+    const bool reports = all.reports();
     if (is_world ? read_setting() == setting::off : !all.has_started() && !reports) return nullptr;
     if (OMPI_COMM_IS_INTER(comm) ? !reports : ompi_comm_size(comm) == 1) return nullptr;
     bough_module* const m = OBJ_NEW(bough_module);
@@ -360,7 +370,7 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
         PMPI_Abort(MPI_COMM_WORLD, 1);
         return nullptr;
     }
-    *priority = 95; // above all that Open MPI has itself
+    *priority = is_for_nodes ? 94 : 95; // above all that Open MPI has itself
     coll_module& f = m->super;
     f.coll_module_enable = enable;
 #define BOUGH_TAKE(name) f.coll_##name = take_##name;
@@ -383,13 +393,13 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
 int close_component() {
     world& all = world::get();
     opal_progress_unregister(progress_flights);
-    if (read_setting() == setting::report && all.rank() == 0) print_report();
+    if (all.reports() && all.rank() == 0) print_report();
     all.stop();
     return OMPI_SUCCESS;
 }
 
 constexpr mca_base_component_t component_head = {MCA_COLL_BASE_VERSION_2_0_0,
-                                                 .mca_component_name = "bough",
+                                                 .mca_component_name = BOUGH_COMPONENT_NAME,
                                                  .mca_component_major_version = BOUGH_VERSION_MAJOR,
                                                  .mca_component_minor_version = BOUGH_VERSION_MINOR,
                                                  .mca_component_release_version = BOUGH_VERSION_PATCH,
@@ -418,8 +428,8 @@ void progress_host() { opal_progress(); }
 
 } // namespace under_mpi
 
-extern "C" [[gnu::visibility("default")]] mca_coll_base_component_t mca_coll_bough_component;
-mca_coll_base_component_t mca_coll_bough_component = {.collm_version = component_head,
-                                                      .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT, {}},
-                                                      .collm_init_query = init_query,
-                                                      .collm_comm_query = comm_query};
+extern "C" [[gnu::visibility("default")]] mca_coll_base_component_t BOUGH_COMPONENT;
+mca_coll_base_component_t BOUGH_COMPONENT = {.collm_version = component_head,
+                                             .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT, {}},
+                                             .collm_init_query = init_query,
+                                             .collm_comm_query = comm_query};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// BOUGH_MPI and BOUGH_MPI_DEADLINE: what the environment says.
+// BOUGH_MPI, BOUGH_MPI_DEADLINE, BOUGH_MPI_NODE and BOUGH_MPI_ADDRESS: what the environment says.
 #ifndef BOUGH_TOOLS_MPI_SETTING_HPP
 #define BOUGH_TOOLS_MPI_SETTING_HPP
 
@@ -14,6 +14,13 @@
 
 namespace under_mpi {
 
+// BOUGH_MPI_NODE: ranks with the same name share memory. BOUGH_MPI_ADDRESS: where this rank listens, if there are
+// several nodes. Empty: nothing is said.
+inline std::string_view read_text(const char* name) noexcept {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? std::string_view() : text;
+}
+
 enum class setting : std::uint8_t {
     off,
     on,     // the default
@@ -23,8 +30,7 @@ enum class setting : std::uint8_t {
 };
 
 inline setting read_setting() noexcept {
-    const char* const text = std::getenv("BOUGH_MPI");
-    const std::string_view said = text == nullptr ? "" : text;
+    const std::string_view said = read_text("BOUGH_MPI");
     if (said == "off") return setting::off;
     if (said.empty() || said == "on") return setting::on;
     if (said == "report") return setting::report;
@@ -34,8 +40,7 @@ inline setting read_setting() noexcept {
 // How long a collective may take; empty: what is said is no number of seconds. Nothing said: for ever, as MPI
 // waits.
 inline std::optional<std::uint64_t> read_deadline_ns() noexcept {
-    const char* const text = std::getenv("BOUGH_MPI_DEADLINE");
-    const std::string_view said = text == nullptr ? "" : text;
+    const std::string_view said = read_text("BOUGH_MPI_DEADLINE");
     if (said.empty()) return bough::forever;
     double seconds = 0;
     const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), seconds);

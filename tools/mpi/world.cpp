@@ -3,17 +3,21 @@
 
 #include <bough/error.hpp>
 #include <bough/session/contexts.hpp>
+#include <bough/transport/composite/nodes.hpp>
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <exception>
-#include <fstream>
 #include <functional>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <span>
 #include <string>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string_view>
 #include <utility>
 
 namespace under_mpi {
@@ -21,17 +25,36 @@ namespace under_mpi {
 namespace {
 
 constexpr std::size_t most_kept = 64;
+#ifdef BOUGH_UNDER_MPI_ONE_NODE_ALONE
+constexpr bool has_library_for_nodes = false;
+#else
+constexpr bool has_library_for_nodes = true;
+#endif
 
-// Ranks with the same number can share memory: same kernel, same processes, same user.
-std::uint64_t place_of_this_process() {
-    std::string id;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-    for (const char* space : {"/proc/self/ns/pid", "/proc/self/ns/net"}) {
-        struct stat about {};
-        if (::stat(space, &about) == 0) id += '/' + std::to_string(about.st_ino);
-    }
-    return std::hash<std::string>()(id + '/' + std::to_string(::getuid()));
+// Ranks with the same name can share memory.
+std::string name_of_node() {
+    const std::string_view said = read_text("BOUGH_MPI_NODE");
+    return said.empty() ? bough::node_name() : std::string(said.substr(0, bough::most_node_name_bytes));
 }
+
+#ifdef BOUGH_UNDER_MPI_NODES
+// Of the first interface of this machine that is no loopback; empty: there is none.
+std::string first_address() {
+    std::string found;
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) return found;
+    for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next) {
+        if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+        if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        std::array<char, INET_ADDRSTRLEN> text{};
+        sockaddr_in at{};
+        std::memcpy(&at, one->ifa_addr, sizeof(at));
+        if (::inet_ntop(AF_INET, &at.sin_addr, text.data(), text.size()) != nullptr) found = text.data();
+    }
+    ::freeifaddrs(all);
+    return found;
+}
+#endif
 
 // A WireUp over the host.
 class host_wire {
@@ -39,6 +62,12 @@ public:
     host_wire(host_group& host, bough::rank_t rank, bough::rank_t size) : host_(&host), rank_(rank), size_(size) {}
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
+#ifdef BOUGH_UNDER_MPI_NODES
+    std::string address() const {
+        const std::string_view said = read_text("BOUGH_MPI_ADDRESS");
+        return said.empty() ? first_address() : std::string(said);
+    }
+#endif
     // MPI knows no timeouts: a rank that does not come is mpirun's to find.
     bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
         if (const bough::status bad = bough::check_exchange(mine, all, size_)) return bad;
@@ -62,6 +91,18 @@ bool is_done(const F& f) noexcept {
         return false;
     }
 }
+
+#ifdef BOUGH_UNDER_MPI_NODES
+constexpr const char* what_joins = "shared memory and tcp cannot be used: ";
+std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
+    return bough::join_composite(wire, {.node = name_of_node()}, said);
+}
+#else
+constexpr const char* what_joins = "shared memory cannot be used: ";
+std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
+    return bough::shared_memory::join(wire, said);
+}
+#endif
 
 bool drive_host(void*, std::uint32_t idle) {
     // A rank that only just began to wait is mostly served within these polls.
@@ -91,7 +132,7 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
     thread_mutex::is_needed = has_threads;
     const std::optional<std::uint64_t> deadline_ns = read_deadline_ns();
     std::uint64_t place = 0;
-    const bool has_place = is_done([&] { place = place_of_this_process(); });
+    const bool has_place = is_done([&] { place = std::hash<std::string>()(name_of_node()); });
     const auto half = [](std::uint64_t n, int shift) { return static_cast<std::uint32_t>(n >> shift); };
     const std::uint64_t ends = deadline_ns.value_or(0);
     std::array<std::uint32_t, 3 + 2 * 5> said{setting_ == setting::unknown, !deadline_ns, !has_place};
@@ -101,12 +142,19 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
     if (!host.find_greatest(said.data(), static_cast<int>(said.size())))
         return run_without("MPI_COMM_WORLD cannot be used");
     const auto differs = [&said](std::size_t i) { return said[3 + 2 * i] != ~said[4 + 2 * i]; };
+    const bool has_nodes = differs(3) || differs(4);
+    is_in_charge_ = has_nodes ? is_for_nodes || !has_library_for_nodes : !is_for_nodes;
+    if (!is_in_charge_) { // what is wrong, the other library says
+        setting_ = setting::off;
+        return;
+    }
     if (said[0] != 0) return run_without("BOUGH_MPI: must be off, on, report or check");
     if (said[1] != 0) return run_without("BOUGH_MPI_DEADLINE: must be a number of seconds, from 0.001 to 1000000");
     if (said[2] != 0) return run_without("a rank has no memory left");
     if (differs(0)) return run_without("BOUGH_MPI differs between ranks");
     if (differs(1) || differs(2)) return run_without("BOUGH_MPI_DEADLINE differs between ranks");
-    if (differs(3) || differs(4)) return run_without("the ranks are on several nodes, or of several users");
+    if (has_nodes && !is_for_nodes)
+        return run_without("the ranks are on several nodes, or of several users, and bough was built without tcp");
     if (setting_ != setting::off) join(host, *deadline_ns);
 }
 
@@ -116,7 +164,7 @@ void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
     is_done([&] {
         bough::status said;
         host_wire wire(host, rank_, size_);
-        std::optional<bough::shared_memory> joined = bough::shared_memory::join(wire, said);
+        std::optional<link_base> joined = join_link(wire, said);
         if (!joined) return why = bough::message_of(said), void();
         const bough::communicator_options options{.timeout_ns = deadline_ns, .while_waiting = {drive_host, nullptr}};
         base_.emplace(link(std::move(*joined)), options);
@@ -124,7 +172,7 @@ void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
     });
     if (host.find_greatest(&has_failed, 1) && has_failed == 0) return;
     base_.reset();
-    is_done([&] { why = "shared memory cannot be used: " + why; });
+    is_done([&] { why = what_joins + why; });
     run_without(why.c_str());
 }
 
@@ -137,7 +185,8 @@ void world::stop() noexcept {
 communicator world::new_one(const std::vector<bough::rank_t>& members, std::uint16_t context) {
     bool is_whole = members.size() == size_;
     for (bough::rank_t r = 0; is_whole && r != size_; ++r) is_whole = members[r] == r;
-    return {base_->shared_session(), is_whole ? std::vector<bough::rank_t>() : members, context, base_->options()};
+    if (is_whole) return {base_->shared_session(), {}, context, base_->options()};
+    return {base_->shared_session(), members, context, base_->options_among(members)};
 }
 
 std::optional<part> world::take_kept(const std::vector<bough::rank_t>& members) noexcept {

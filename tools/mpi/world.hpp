@@ -39,6 +39,9 @@ public:
 
     setting is() const noexcept { return setting_; }
     bool has_started() const noexcept { return base_.has_value(); }
+    // BOUGH_MPI=report, and it is for this library to count. There are two: one for jobs on one node, and one for
+    // jobs on several. The other one stands aside.
+    bool reports() const noexcept { return is_in_charge_ && read_setting() == setting::report; }
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
 
@@ -55,6 +58,7 @@ private:
     std::optional<part> take_kept(const std::vector<bough::rank_t>& members) noexcept;
     communicator new_one(const std::vector<bough::rank_t>& members, std::uint16_t context);
 
+    bool is_in_charge_ = !is_for_nodes; // until start() knows
     setting setting_ = setting::off;
     bough::rank_t rank_ = 0, size_ = 1;
     std::optional<communicator> base_; // holds the session

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* A library that is preloaded before an MPI program, and changes what bough sees of the system:
+   PRETEND_VERSION=TEXT: the MPI says that it is this one. PRETEND_NO_MEMORY_FILES=1: the kernel has no memfd. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int PMPI_Get_library_version(char* version, int* length);
+int PMPI_Get_library_version(char* version, int* length) {
+    const char* said = getenv("PRETEND_VERSION");
+    int (*real)(char*, int*) = NULL;
+    if (said != NULL) {
+        strcpy(version, said);
+        *length = (int)strlen(said);
+        return 0;
+    }
+    *(void**)&real = dlsym(RTLD_NEXT, "PMPI_Get_library_version");
+    return real(version, length);
+}
+
+int memfd_create(const char* name, unsigned flags) {
+    int (*real)(const char*, unsigned) = NULL;
+    if (getenv("PRETEND_NO_MEMORY_FILES") != NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    *(void**)&real = dlsym(RTLD_NEXT, "memfd_create");
+    return real(name, flags);
+}
