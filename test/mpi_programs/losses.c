@@ -3,6 +3,7 @@
    rank writes its process number into FOLDER/pid.RANK, and what it and bough say into FOLDER/said.RANK. When a
    collective ends with an error, the rank says when, in seconds since 1970, and ends soon after. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -28,7 +29,9 @@ int main(int argc, char** argv) {
     FILE* file;
     MPI_Errhandler handler;
     MPI_Comm half;
+    signal(SIGUSR1, SIG_IGN); /* by which MPICH's launcher tells some ranks that one has died; it would end them */
     MPI_Init(&argc, &argv);
+    signal(SIGUSR1, SIG_IGN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1 && snprintf(path, sizeof(path), "%s/said.%d", argv[1], rank) > 0 && freopen(path, "w", stderr) == NULL)

@@ -36,7 +36,9 @@ int route(group& of, MPI_Comm comm, collective which, const Describe& describe, 
     const setting is = world::get().is();
     communicator* const ours = of.use();
     if (ours == nullptr) {
-        if (is == setting::report) count_passed_on(which, of.why());
+        // In MPI_Init calls are not the program's.
+        const bool is_programs = of.why() != reason::not_started || !world::get().has_started();
+        if (is == setting::report && is_programs) count_passed_on(which, of.why());
         return pass();
     }
     const place at{*ours, of.blocking_frame()};
