@@ -517,7 +517,13 @@ public:
             for (auto& j : over) j->tell();
             if (was_idle) std::this_thread::sleep_for(std::chrono::microseconds(20)); // another thread tells it now
         }
-        if (--waiters_ == 0) changed_.notify_one();
+        bool must_wake = false;
+        {
+            const std::lock_guard lock(mutex_);
+            --waiters_;
+            must_wake = needs_helper() && !is_watching_;
+        }
+        if (must_wake) changed_.notify_one();
         return is_over(context);
     }
 
@@ -546,22 +552,25 @@ private:
         pending_ = in_flight_.size();
     }
     bool needs_helper() const noexcept { return pending_ != 0 && waiters_ == 0; }
-    // For 5 ms after the last start the helper looks by itself, without the lock, whether it is needed. A caller
-    // that waits for what it has started is not held up by waking a thread that has nothing to do then.
+    // For 2 ms after the last start the helper looks by itself, without the lock, whether it is needed. A caller
+    // that waits for what it has started is not held up by waking a thread that has nothing to do then. Who does
+    // not wait gets the helper 256 us later at most while others start calls, and 1 ms later after that.
     void watch(std::unique_lock<std::mutex>& lock) {
+        using std::chrono::microseconds;
+        constexpr microseconds enough(2'000);
         is_watching_ = true;
         lock.unlock();
-        std::chrono::microseconds nap(64), quiet(0);
+        microseconds nap(64), quiet(0);
         std::uint64_t seen = starts_;
-        while (!stopping_ && !needs_helper() && quiet < std::chrono::milliseconds(5)) {
+        while (!stopping_ && !needs_helper() && quiet < enough) {
             std::this_thread::sleep_for(nap);
-            quiet = seen == starts_ ? quiet + nap : std::chrono::microseconds(0);
+            quiet = seen == starts_ ? quiet + nap : microseconds(0);
             seen = starts_;
-            nap = std::min(2 * nap, std::chrono::microseconds(256));
+            nap = std::min(2 * nap, microseconds(quiet == microseconds(0) ? 256 : 1'024));
         }
         lock.lock();
         is_watching_ = false;
-        if (quiet >= std::chrono::milliseconds(5)) watched_ = seen;
+        if (quiet >= enough) watched_ = seen;
     }
     void help() {
         std::uint32_t idle = 0;
@@ -570,11 +579,13 @@ private:
         for (;;) {
             if (starts_ != watched_ && !needs_helper()) watch(lock);
             // With nothing in flight it still answers ranks that ask for a call that this one has not made.
-            if (!changed_.wait_for(lock, std::chrono::milliseconds(50), [&] { return stopping_ || needs_helper(); })) {
+            const auto is_called = [&] { return stopping_ || needs_helper() || starts_ != watched_; };
+            if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_called)) {
                 if (comm_ && waiters_ == 0) (void)comm_->progress();
                 continue;
             }
             if (stopping_) return;
+            if (!needs_helper()) continue;
             const bool moved = comm_->progress();
             look_at_deadlines();
             collect(over);

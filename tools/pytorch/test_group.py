@@ -678,6 +678,39 @@ def test_again(rank, size):
         dist.init_process_group("bough", rank=rank, world_size=size)
 
 
+def sleeps_of_other_threads():
+    """How often the threads of this process but the caller's have gone to sleep."""
+    total = 0
+    for thread in os.listdir("/proc/self/task"):
+        if int(thread) != os.getpid():
+            with open("/proc/self/task/%s/status" % thread) as status:
+                total += sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt"))
+    return total
+
+
+def test_helper(rank, size):
+    """A caller that waits works itself: calls do not wake the helper each, also in bursts with pauses between."""
+    dist.barrier()
+    bursts, calls, busy = 20, 50, 0
+    before = sleeps_of_other_threads()
+    for _ in range(bursts):
+        begin = time.monotonic()
+        for _ in range(calls):
+            dist.barrier()
+        busy += time.monotonic() - begin
+        time.sleep(0.01)
+    sleeps = sleeps_of_other_threads() - before
+    # The helper looks every 64 to 256 us while calls come, and for 2 ms after that.
+    assert sleeps < 12 * bursts + busy / 200e-6 + 0.15 * bursts * calls, "%d sleeps in %.3f s of calls" % (sleeps, busy)
+    # Who does not wait has a helper all the same.
+    x = torch.ones(1000)
+    work = dist.all_reduce(x, async_op=True)
+    end = time.monotonic() + 20
+    while not work.is_completed() and time.monotonic() < end:
+        time.sleep(0.001)
+    assert work.is_completed() and x[999] == size
+
+
 def test_dropped(rank, size):
     """The group is destroyed while operations are in flight whose works nobody holds: they end well."""
     dist.barrier()  # all have left the store, which ends with rank 0
@@ -905,7 +938,7 @@ TESTS = {  # name: ranks, environment
     "not_come": ([3], {}), "two_machines": ([4], {}),
     "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
     "two_machines_grow": ([4], {}),
-    "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}),
+    "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}), "helper": ([2, 4], {}),
     "training": ([2, 3, 4], {}), "uneven": ([2, 4], {}), "two_groups": ([2, 4], {}),
     "buckets": ([2, 4], {"BOUGH_TORCH_SAME_BITS": "1"}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
     "rounded_once": ([2, 4], {"BOUGH_TORCH_ACCUMULATE": "float"}),
