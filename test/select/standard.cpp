@@ -45,7 +45,8 @@ TEST_CASE("standard: every candidate may be taken, and no tree is there twice", 
             for (const std::uint64_t bytes : {0u, 8u, 65536u})
                 for_each_standard_goal([&]<class Goal>(Goal) {
                     const dimensions at{.size = p, .root = from};
-                    const candidate_list list = standard_candidates<Goal>(at, {.bytes = bytes});
+                    const candidate_list list =
+                        standard_candidates<Goal>(at, {.bytes = bytes}, order_preserving | same_bits_for_any_partition);
                     REQUIRE_FALSE(list.list.empty());
                     std::vector<std::vector<schedule>> trees;
                     for (const candidate& c : list.list) {

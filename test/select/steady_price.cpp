@@ -26,7 +26,8 @@ template <class Goal>
 void compare(errors& found, rank_t p, rank_t root, std::uint64_t bytes, rank_t cores, const any_cost_model& costs) {
     const dimensions at{p, root};
     const problem what{.bytes = bytes, .cores = cores, .switch_ns = 1500};
-    for (const candidate& c : standard_candidates<Goal>(at, what).list) {
+    for (const candidate& c :
+         standard_candidates<Goal>(at, what, order_preserving | same_bits_for_any_partition).list) {
         const dimensions d{p, root, c.blocks == natural_blocks ? c.algorithm.natural_blocks(p) : c.blocks};
         if (c.algorithm.check(d)) continue;
         const detail::steady_pricer<0> steady(costs, c, d, what);

@@ -239,7 +239,7 @@ int tune(const tune_arguments& typed) {
         for (const std::uint64_t bytes : sizes) {
             work.count = bytes / work.op.element_size;
             const bough::dimensions at{.size = p};
-            const auto from = standard_candidates(c, at, {.bytes = work.bytes()});
+            const auto from = standard_candidates(c, at, {.bytes = work.bytes()}, bough::order_preserving);
             for (const bough::candidate& one : from.list) {
                 const problem what{c, one.algorithm, {p, 0, one.blocks}};
                 const bough::block_t blocks =

@@ -8,15 +8,16 @@
 //
 // Ranks       any; the root of the dimensions does not matter
 // Op          any associative op: brackets keep rank order
-// Rounds      for n blocks and arity a at most 2 a d + (a + 1) (n - 1) + 1, and 2 a more with ports that serve
-//             messages in the order of the steps, where d is the depth of the upper half's tree: about
-//             log_a p/2, or p/2 for a = 1
+// Rounds      at most 2 a (d + 1) + (a + 1) (n - 1) + 1 for n blocks and arity a, where d is the depth of the
+//             upper half's tree: about log_a (p/2), or p/2 for a = 1. One block: 2 a less
 // Traffic     2 (p - 1) n blocks in all; a rank sends each block to its parent and to each child, so it
 //             talks to a + 1 ranks at most
 // Combines    p n blocks in all: a n on a rank at most, and n more on a root
 // Scratch     a block to land in for each child and block; on a root also for each block of the other root
 // Time        alpha_beta_gamma, t = alpha + beta m / n, g = gamma m / n, without slack: at most (a d + 1) (t + g) +
-//             a d t + (n - 1) (a + 1) (t + g), and just that for a = 1, p > 2. So 2 beta m for long vectors and
+//             a d t + (n - 1) (a + 1) (t + g), and just that for a = 1, p > 2. Slack changes that by some
+//             percent, and hides combining where messages land early. Slack changes that by some
+//             percent, and hides combining where messages land early. So 2 beta m for long vectors and
 //             a = 1, 3 beta m for a = 2. If a rank sends on two cables at once, a = 1 takes beta m: on
 //             ranks in a row nothing is faster
 // Determinism the bracket depends on p and the arity alone; every rank gets the same bits

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Exscan in ceil(log2 p) rounds: first ranks send what they have with their own vector, then without it.
+// Exscan in ceil(log2 p) rounds: ranks first send what they have with their own vector, and later without it.
 //
 // A rank that has op over the L ranks below it may send that with its own vector, which is op over
 // L + 1 ranks, or without it. The first kind of round takes L to 2 L + 1 and costs a combine more, the
@@ -11,7 +11,7 @@
 //             is the smallest number with 2^q - 2^(q - k) >= p - 1: 1 if p - 1 is a power of two, 2 up
 //             to 3/4 2^q, q only if p = 2^q
 // Traffic     the whole vector once a round
-// Combines    as many blocks as a rank receives, less one vector; up to k - 1 vectors more for what it sends
+// Combines    as many blocks as a rank receives, less one vector (rank 0: none); up to k - 1 vectors more for what it sends
 // Scratch     two planes; one on rank 1, none on rank 0; for two ranks none
 // Time        alpha_beta_gamma, m bytes: q (alpha + m beta) + (q + k - 2) m gamma, less m gamma if p is a
 //             power of two from 8 on. A rank first combines what it sends next, and the rest while that

@@ -2,8 +2,8 @@
 // Exscan by a shift and recursive doubling: every rank gets its neighbour's vector, then ranks at
 // distance 2^k exchange.
 //
-// The conventional one, and the baseline of one_two_three_doubling, which needs a round less for
-// about half of all p.
+// The conventional one, and the baseline of inclusive_then_exclusive, which needs a round less unless
+// p - 1 is a power of two.
 //
 // Ranks       any; the root does not matter
 // Op          any associative op: brackets keep rank order
