@@ -56,20 +56,29 @@ public:
         return !thread_mutex::is_needed && shared_memory::poll_from(from, e);
     }
 #endif
-    // With several threads it is called without the lock, and they would share one word to sleep on.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
-        if (thread_mutex::is_needed) {
-            std::this_thread::yield();
-            if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
-            return;
-        }
-        if (idle < 512) return link_base::wait(idle, deadline_ns);
-        const std::uint64_t soon = bough::detail::steady_now_ns() + longest_nap_ns;
-        link_base::wait(idle, deadline_ns == 0 ? soon : std::min(soon, deadline_ns));
+        if (!thread_mutex::is_needed) return link_base::wait(idle, soon(deadline_ns));
+        wait_beside_threads(idle);
     }
+#ifndef BOUGH_UNDER_MPI_NODES
+    void wait_for_late(std::uint32_t idle, std::uint64_t deadline_ns) {
+        if (!thread_mutex::is_needed) return shared_memory::wait_for_late(idle, soon(deadline_ns));
+        wait_beside_threads(idle);
+    }
+#endif
 
 private:
     static constexpr std::uint64_t longest_nap_ns = 500'000; // how late the host's messages may be noticed
+
+    static std::uint64_t soon(std::uint64_t deadline_ns) noexcept {
+        const std::uint64_t last = bough::detail::steady_now_ns() + longest_nap_ns;
+        return deadline_ns == 0 ? last : std::min(last, deadline_ns);
+    }
+    // Waits are outside the lock, and all threads would share one word to sleep on.
+    static void wait_beside_threads(std::uint32_t idle) {
+        std::this_thread::yield();
+        if (idle >= 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
 };
 
 } // namespace under_mpi
