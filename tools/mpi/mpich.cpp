@@ -225,7 +225,7 @@ void start_bough() {
             std::fprintf(stderr, "bough: was built for MPICH %d and this is another; it is not used\n", built_for);
         return;
     }
-    if (read_setting() != setting::off) known_comms::get().start();
+    known_comms::get().start(); // also with BOUGH_MPI=off, which may be said on this rank alone
 }
 // A program of Open MPI has other types under the same names.
 void refuse_open_mpi() {

@@ -362,7 +362,8 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     const world& all = world::get();
     const bool is_world = comm == &ompi_mpi_comm_world.comm;
     const bool reports = all.reports();
-    if (is_world ? read_setting() == setting::off : !all.has_started() && !reports) return nullptr;
+    // BOUGH_MPI=off on this rank alone must be found by all, so world::start() decides.
+    if (!is_world && !all.has_started() && !reports) return nullptr;
     if (OMPI_COMM_IS_INTER(comm) ? !reports : ompi_comm_size(comm) == 1) return nullptr;
     bough_module* const m = OBJ_NEW(bough_module);
     if (m == nullptr) { // the other ranks have one

@@ -149,13 +149,14 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
         return;
     }
     if (said[0] != 0) return run_without("BOUGH_MPI: must be off, on, report or check");
+    if (differs(0)) return run_without("BOUGH_MPI differs between ranks");
+    if (setting_ == setting::off) return;
     if (said[1] != 0) return run_without("BOUGH_MPI_DEADLINE: must be a number of seconds, from 0.001 to 1000000");
     if (said[2] != 0) return run_without("a rank has no memory left");
-    if (differs(0)) return run_without("BOUGH_MPI differs between ranks");
     if (differs(1) || differs(2)) return run_without("BOUGH_MPI_DEADLINE differs between ranks");
     if (has_nodes && !is_for_nodes)
         return run_without("the ranks are on several nodes, or of several users, and bough was built without tcp");
-    if (setting_ != setting::off) join(host, *deadline_ns);
+    join(host, *deadline_ns);
 }
 
 void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
