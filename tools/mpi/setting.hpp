@@ -5,8 +5,10 @@
 
 #include <bough/core/deadline.hpp>
 
+#include <array>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -15,9 +17,15 @@
 namespace under_mpi {
 
 // BOUGH_MPI_NODE: ranks with the same name share memory. BOUGH_MPI_ADDRESS: where this rank listens, if there are
-// several nodes. Empty: nothing is said.
+// several nodes. Empty: nothing is said. Of what tools/mpirun is told, Open MPI carries to other machines only what
+// begins with OMPI_; what a rank has itself comes first.
 inline std::string_view read_text(const char* name) noexcept {
-    const char* const text = std::getenv(name);
+    const char* text = std::getenv(name);
+    if (text == nullptr) {
+        std::array<char, 64> carried{};
+        std::snprintf(carried.data(), carried.size(), "OMPI_%s", name);
+        text = std::getenv(carried.data());
+    }
     return text == nullptr ? std::string_view() : text;
 }
 
