@@ -292,6 +292,7 @@ std::byte* frame::room(std::size_t bytes) {
     memory& m = rooms_[used_++];
     if (m.size < bytes + line) {
         m.bytes.reset();
+        m.size = 0; // in case that the next line throws
         m.bytes = std::make_unique_for_overwrite<std::byte[]>(bytes + line);
         m.size = bytes + line;
     }
