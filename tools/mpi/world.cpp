@@ -104,6 +104,8 @@ std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
 }
 #endif
 
+bool is_broken(const part& its) { return its.blocking.poison() || its.nonblocking.poison(); }
+
 bool drive_host(void*, std::uint32_t idle) {
     // A rank that only just began to wait is mostly served within these polls.
     if (idle == 0 || idle > 8 || idle % 4 == 0) progress_host();
@@ -194,16 +196,19 @@ std::optional<part> world::take_kept(const std::vector<bough::rank_t>& members) 
     const std::scoped_lock held(mutex_);
     const auto found = kept_.find(members);
     if (found == kept_.end()) return std::nullopt;
-    std::optional<part> taken(std::move(found->second.back()));
-    found->second.pop_back();
+    std::optional<part> taken;
+    while (!taken && !found->second.empty()) {
+        if (!is_broken(found->second.back())) taken.emplace(std::move(found->second.back()));
+        found->second.pop_back();
+        --kept_count_;
+    }
     if (found->second.empty()) kept_.erase(found);
-    --kept_count_;
     return taken;
 }
 
 void world::give_back(const std::vector<bough::rank_t>& members, part&& made) noexcept {
     const std::scoped_lock held(mutex_);
-    if (!base_ || kept_count_ == most_kept) return;
+    if (!base_ || kept_count_ == most_kept || is_broken(made)) return;
     if (is_done([&] { kept_[members].push_back(std::move(made)); })) ++kept_count_;
 }
 
