@@ -19,8 +19,11 @@ namespace under_mpi {
 
 // --- what each collective gives a rank ---
 
-inline blocks row(const void* data, int count, MPI_Datatype type) {
-    return {.data = const_cast<void*>(data), .count = static_cast<std::size_t>(count), .type = type};
+// `ranks` blocks of `count` elements; their bytes may be more than an int holds.
+inline blocks row(const void* data, int count, MPI_Datatype type, int ranks = 1) {
+    return {.data = const_cast<void*>(data),
+            .count = static_cast<std::size_t>(count) * static_cast<std::size_t>(ranks),
+            .type = type};
 }
 inline blocks row(const void* data, const int* counts, const int* displacements, MPI_Datatype type, int ranks) {
     blocks all{.data = const_cast<void*>(data), .type = type};
@@ -85,16 +88,16 @@ int call_reduce_scatter_block(By&& by, const void* in, void* out, int count, MPI
     return by.make(
         collective::reduce_scatter_block,
         [=, size = by.size] {
-            return cuts(row(out, count, type), row(out, count * size, type), in == MPI_IN_PLACE, op);
+            return cuts(row(out, count, type), row(out, count, type, size), in == MPI_IN_PLACE, op);
         },
         [=](const place& at) { return run_reduce_scatter_block(at, in, out, count, type, op); });
 }
 template <class By>
 int call_reduce_scatter(By&& by, const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op) {
     const auto describe = [=, rank = by.rank, size = by.size] {
-        int all = 0;
-        for (int r = 0; r != size; ++r) all += counts[r];
-        return cuts(row(out, counts[rank], type), row(out, all, type), in == MPI_IN_PLACE, op);
+        blocks whole = row(out, 0, type);
+        for (int r = 0; r != size; ++r) whole.count += static_cast<std::size_t>(counts[r]);
+        return cuts(row(out, counts[rank], type), whole, in == MPI_IN_PLACE, op);
     };
     return by.make(collective::reduce_scatter, describe,
                    [=](const place& at) { return run_reduce_scatter(at, in, out, counts, type, op); });
@@ -107,7 +110,7 @@ int call_gather(By&& by, const void* in, int count, MPI_Datatype type, void* out
     const blocks to = is_root ? row(out, out_count, out_type) : blocks{};
     return by.make(
         collective::gather,
-        [=, size = by.size] { return is_root ? moves(from, row(out, out_count * size, out_type)) : moves(from, {}); },
+        [=, size = by.size] { return is_root ? moves(from, row(out, out_count, out_type, size)) : moves(from, {}); },
         [=](const place& at) { return run_gather(at, from, to, root); });
 }
 template <class By>
@@ -141,7 +144,7 @@ int call_allgather(By&& by, const void* in, int count, MPI_Datatype type, void* 
                    MPI_Datatype out_type) {
     const blocks from = row(in, count, type), to = row(out, out_count, out_type);
     return by.make(
-        collective::allgather, [=, size = by.size] { return moves(from, row(out, out_count * size, out_type)); },
+        collective::allgather, [=, size = by.size] { return moves(from, row(out, out_count, out_type, size)); },
         [=](const place& at) { return run_allgather(at, from, to); });
 }
 template <class By>
@@ -158,7 +161,7 @@ int call_alltoall(By&& by, const void* in, int count, MPI_Datatype type, void* o
                   MPI_Datatype out_type) {
     const blocks from = row(in, count, type), to = row(out, out_count, out_type);
     return by.make(
-        collective::alltoall, [=, size = by.size] { return moves(from, row(out, out_count * size, out_type)); },
+        collective::alltoall, [=, size = by.size] { return moves(from, row(out, out_count, out_type, size)); },
         [=](const place& at) { return run_alltoall(at, from, to); });
 }
 template <class By>

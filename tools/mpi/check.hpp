@@ -8,8 +8,8 @@
 #include "report.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <mpi.h>
-#include <new>
 #include <vector>
 
 namespace under_mpi {
@@ -38,7 +38,7 @@ private:
         if (of_.result.type == MPI_DATATYPE_NULL || !has_memory_) return;
         try {
             f();
-        } catch (const std::bad_alloc&) { // the other ranks make the call, so this one must, too
+        } catch (const std::exception&) { // no memory is left; the other ranks make the call, so this one must, too
             has_memory_ = false;
         }
     }

@@ -6,6 +6,7 @@
 #include "handles.hpp"
 #include "route.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -339,12 +340,12 @@ BOUGH_TAKE(Reduce_scatter_block, reduce_scatter_block,
 namespace {
 bool is_good_cut(const void* in, const void* out, const int* counts, MPI_Datatype type, MPI_Op op, int size) {
     if (counts == nullptr || !is_good(type)) return false;
-    int all = 0;
+    int most = 0; // not their sum, which an int may not hold: it matters only whether there are some
     for (int r = 0; r != size; ++r) {
         if (counts[r] < 0) return false;
-        all += counts[r];
+        most = std::max(most, counts[r]);
     }
-    return out != MPI_IN_PLACE && (in == MPI_IN_PLACE || is_good(in, all, type)) && may_combine(op, type);
+    return out != MPI_IN_PLACE && (in == MPI_IN_PLACE || is_good(in, most, type)) && may_combine(op, type);
 }
 // What a rank gives, and what it gets: blocks, or a block for each rank.
 bool is_good_block(const void* in, int count, MPI_Datatype type, bool may_be_in_place) {
