@@ -66,12 +66,15 @@ comparison::comparison(const outcome& of) noexcept : of_(of) {
         if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
         before_ = packed(of_.changed, shape_);
     });
+    if (has_memory_) return;
+    // The host's call would change what bough's call reads, and the other ranks make both.
+    std::fprintf(stderr, "bough: check: rank %u of MPI_COMM_WORLD: no memory is left to make a call twice\n",
+                 world::get().rank());
+    PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 void comparison::host_has_run() noexcept {
-    guarded([this] {
-        hosts_ = packed(of_.result, shape_);
-        put_back(before_, of_.changed, shape_);
-    });
+    guarded([this] { hosts_ = packed(of_.result, shape_); });
+    put_back(before_, of_.changed, shape_);
 }
 void comparison::compare(collective which, MPI_Comm comm) noexcept {
     guarded([&] { find_difference(which, comm); });

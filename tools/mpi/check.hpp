@@ -24,11 +24,12 @@ struct outcome {
 
 class comparison {
 public:
+    // Keeps what is there before the call. If no memory is left for that, says so and ends the program.
     explicit comparison(const outcome& of) noexcept;
     // The host has made the call: keeps its result, and puts back what was there.
     void host_has_run() noexcept;
     // Bough has made the call. If the result is another, says so; and ends the program, unless that may be
-    // rounding. If a copy did not fit into memory, says that nothing was compared.
+    // rounding. If another copy did not fit into memory, says that nothing was compared.
     void compare(collective which, MPI_Comm comm) noexcept;
 
 private:
