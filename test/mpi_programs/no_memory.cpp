@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// An MPI program in which an allocation of one rank fails in the first collective of a communicator: the first
-// one, then the second one, and so on. All ranks must get the sum, or all an error, and no exception may come out
-// of MPI.
+// An MPI program in which an allocation of one rank fails in the first collectives of a communicator: the first
+// one, then the second one, and so on; each time on a new communicator. The collectives are a sum, and sums of
+// elements with gaps, which are packed. What ends well must have the right result, an error must not reach the
+// next communicator, and no exception may come out of MPI.
+//
+// no_memory N: with BOUGH_MPI=check, the N-th copy fails that check makes of a buffer.
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
@@ -11,10 +15,11 @@ namespace {
 
 int allowed = -1; // how many allocations succeed before one fails; -1: none fails
 int refused = 0;
+std::size_t refused_bytes = 0; // only allocations of so many bytes count; 0: all
 
 void* get(std::size_t bytes) noexcept { return std::malloc(bytes == 0 ? 1 : bytes); }
 void* get_or_throw(std::size_t bytes) {
-    if (allowed >= 0 && allowed-- == 0) {
+    if (allowed >= 0 && (refused_bytes == 0 || bytes == refused_bytes) && allowed-- == 0) {
         ++refused;
         throw std::bad_alloc();
     }
@@ -36,6 +41,54 @@ int sum_of_all(int mine, int rank, int size) {
     return sum;
 }
 
+constexpr int most = 1000;
+
+// Elements of two numbers with a gap between them.
+void add(void* in, void* inout, int* count, MPI_Datatype*) {
+    const int* const from = static_cast<int*>(in);
+    int* const to = static_cast<int*>(inout);
+    for (int i = 0; i != *count; ++i)
+        for (const int at : {3 * i, 3 * i + 2}) to[at] += from[at];
+}
+struct sums {
+    sums() {
+        MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        MPI_Op_create(add, 1, &op);
+    }
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    std::array<int, 3 * most> in{}, out{};
+
+    // The code of a sum of `count` elements, over all ranks; is_right: what came is right.
+    int make(int count, int size, MPI_Comm comm, bool& is_right) {
+        in.fill(1);
+        out.fill(-1);
+        const int code = MPI_Allreduce(in.data(), out.data(), count, type, op, comm);
+        is_right = true;
+        for (int i = 0; i != count; ++i)
+            is_right = is_right && out[static_cast<std::size_t>(3 * i)] == size &&
+                       out[static_cast<std::size_t>(3 * i + 1)] == -1 &&
+                       out[static_cast<std::size_t>(3 * i + 2)] == size;
+        return code;
+    }
+};
+
+int copies(int number, int rank, int size) {
+    static std::array<int, 12345> both{};
+    both.fill(rank);
+    refused_bytes = sizeof(both);
+    allowed = rank == 1 ? number - 1 : -1;
+    MPI_Allreduce(MPI_IN_PLACE, both.data(), static_cast<int>(both.size()), MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    allowed = -1;
+    int wrong = 0;
+    for (const int x : both) wrong += x != size * (size - 1) / 2;
+    if (rank == 1) std::printf("copy %d was %s; %d wrong\n", number, refused != 0 ? "refused" : "made", wrong);
+    std::fflush(stdout);
+    MPI_Finalize();
+    return wrong != 0;
+}
+
 } // namespace
 
 // The library that is loaded for MPI allocates by these, too.
@@ -53,31 +106,49 @@ int main(int argc, char** argv) {
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int wrong = 0, refused_in = 0, with_error = 0;
-    // Until nothing is refused any more. After an error every later collective of bough fails.
-    for (int n = 0; n != 500 && with_error == 0; ++n) {
+    if (argc > 1) return copies(std::atoi(argv[1]), rank, size);
+    static sums with_gaps;
+    int wrong = 0, refused_in = 0, failed = 0;
+    for (int n = 0; n != 2000; ++n) { // until nothing is refused any more
         MPI_Comm part = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &part);
         MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
-        const int one = 1;
-        int sum = 0;
         refused = 0;
         allowed = rank == n % size ? n / size : -1;
-        const int code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, part);
+        bool has_failed = false;
+        for (int step = 0; step != 4; ++step) {
+            const int one = 1;
+            int sum = 0;
+            bool is_right = true;
+            int code = MPI_SUCCESS;
+            if (step == 0) {
+                code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, part);
+                is_right = sum == size;
+            } else {
+                code = with_gaps.make(step == 2 && !has_failed ? most : 3, size, part, is_right);
+            }
+            const int errors = sum_of_all(code != MPI_SUCCESS, rank, size);
+            wrong += code == MPI_SUCCESS && !is_right;
+            wrong += step == 0 && errors != 0 && errors != size;
+            if (has_failed) { // that communicator is broken, on all ranks
+                wrong += errors != size;
+                break;
+            }
+            has_failed = errors != 0;
+        }
         allowed = -1;
         const int any_refused = sum_of_all(refused != 0, rank, size);
-        with_error = sum_of_all(code != MPI_SUCCESS, rank, size);
-        wrong += with_error != 0 && with_error != size;
-        wrong += code == MPI_SUCCESS && sum != size;
         refused_in += any_refused;
+        failed += has_failed;
+        wrong += has_failed && any_refused == 0;
+        MPI_Comm_free(&part);
         if (any_refused == 0 && n % size == size - 1) break;
-        if (with_error == 0) MPI_Comm_free(&part);
     }
     wrong = sum_of_all(wrong, rank, size);
     if (rank == 0)
-        std::printf("%d ranks: in %d first collectives an allocation failed; %s; %d wrong\n", size, refused_in,
-                    with_error != 0 ? "the last one ended with an error on all ranks" : "all ended well", wrong);
+        std::printf("%d ranks: on %d new communicators an allocation failed; on %d of them calls failed; %d wrong\n",
+                    size, refused_in, failed, wrong);
     std::fflush(stdout);
     MPI_Finalize();
-    return wrong != 0 || refused_in < 2 * size;
+    return wrong != 0 || refused_in < 2 * size || failed < 2 * size;
 }

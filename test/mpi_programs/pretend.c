@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* A library that is preloaded before an MPI program, and changes what bough sees of the system:
-   PRETEND_VERSION=TEXT: the MPI says that it is this one. PRETEND_NO_MEMORY_FILES=1: the kernel has no memfd. */
+   PRETEND_VERSION=TEXT: the MPI says that it is this one. PRETEND_NO_MEMORY_FILES=1: the kernel has no memfd.
+   PRETEND_NO_VOTES=1: the MPI's allreduce of MPI_UINT32_T by MPI_MAX, by which ranks of bough agree, has an error. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int PMPI_Get_library_version(char* version, int* length);
 int PMPI_Get_library_version(char* version, int* length) {
     const char* said = getenv("PRETEND_VERSION");
     int (*real)(char*, int*) = NULL;
@@ -19,6 +20,13 @@ int PMPI_Get_library_version(char* version, int* length) {
     }
     *(void**)&real = dlsym(RTLD_NEXT, "PMPI_Get_library_version");
     return real(version, length);
+}
+
+int PMPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    int (*real)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm) = NULL;
+    if (getenv("PRETEND_NO_VOTES") != NULL && type == MPI_UINT32_T && op == MPI_MAX) return MPI_ERR_OTHER;
+    *(void**)&real = dlsym(RTLD_NEXT, "PMPI_Allreduce");
+    return real(in, out, count, type, op, comm);
 }
 
 int memfd_create(const char* name, unsigned flags) {

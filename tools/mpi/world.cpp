@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <functional>
@@ -104,6 +105,16 @@ std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
 }
 #endif
 
+// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none: they would go
+// on with bough, and this one without it.
+void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
+    if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
+    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
+                 world::get().rank());
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    std::abort();
+}
+
 bool is_broken(const part& its) { return its.blocking.poison() || its.nonblocking.poison(); }
 
 bool drive_host(void*, std::uint32_t idle) {
@@ -141,8 +152,7 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
     const std::array<std::uint32_t, 5> same{static_cast<std::uint32_t>(setting_), half(ends, 0), half(ends, 32),
                                             half(place, 0), half(place, 32)};
     for (std::size_t i = 0; i != same.size(); ++i) said[3 + 2 * i] = same[i], said[4 + 2 * i] = ~same[i];
-    if (!host.find_greatest(said.data(), static_cast<int>(said.size())))
-        return run_without("MPI_COMM_WORLD cannot be used");
+    vote(host, said);
     const auto differs = [&said](std::size_t i) { return said[3 + 2 * i] != ~said[4 + 2 * i]; };
     const bool has_nodes = differs(3) || differs(4);
     is_in_charge_ = has_nodes ? is_for_nodes || !has_library_for_nodes : !is_for_nodes;
@@ -173,7 +183,8 @@ void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
         base_.emplace(link(std::move(*joined)), options);
         has_failed = 0;
     });
-    if (host.find_greatest(&has_failed, 1) && has_failed == 0) return;
+    vote(host, {&has_failed, 1});
+    if (has_failed == 0) return;
     base_.reset();
     is_done([&] { why = what_joins + why; });
     run_without(why.c_str());
@@ -224,12 +235,12 @@ struct agreed {
     numbers greatest{};
     bool are_same = false;   // all ranks have proposed them
     bool has_memory = false; // all ranks have
-    bool has_host = false;   // the host had no error
 };
 agreed agree(host_group& host, numbers mine, bool has_memory) noexcept {
     const std::uint32_t a = mine.blocking, b = mine.nonblocking;
     std::array<std::uint32_t, 5> all{a, ~a, b, ~b, has_memory ? 0u : 1u};
-    agreed found{.has_host = host.find_greatest(all.data(), static_cast<int>(all.size()))};
+    vote(host, all);
+    agreed found;
     found.greatest = {static_cast<std::uint16_t>(all[0]), static_cast<std::uint16_t>(all[2])};
     found.are_same = all[0] == ~all[1] && all[2] == ~all[3];
     found.has_memory = all[4] == 0;
@@ -237,7 +248,8 @@ agreed agree(host_group& host, numbers mine, bool has_memory) noexcept {
 }
 bool all_agree(host_group& host, bool mine) noexcept {
     std::uint32_t disagrees = mine ? 0 : 1;
-    return host.find_greatest(&disagrees, 1) && disagrees == 0;
+    vote(host, {&disagrees, 1});
+    return disagrees == 0;
 }
 
 // The numbers that a rank has reserved of its session.
@@ -295,10 +307,10 @@ reason world::make(const std::vector<bough::rank_t>* members, host_group& host, 
         if (!made && has_memory) has_memory = is_done([&] { mine.reserve(least); });
         const agreed on =
             agree(host, made ? numbers{made->blocking.context(), made->nonblocking.context()} : mine.has(), has_memory);
-        if (on.has_host && on.has_memory && on.are_same && made) return reason::none;
+        if (on.has_memory && on.are_same && made) return reason::none;
         if (made) give_back(*members, std::move(*made));
         made.reset();
-        if (!on.has_host || !on.has_memory) return reason::no_memory;
+        if (!on.has_memory) return reason::no_memory;
         if (!on.greatest.are_some()) return reason::too_many;
         if (!on.are_same) {
             bool is_mine = false;
