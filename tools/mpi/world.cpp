@@ -39,14 +39,15 @@ std::string name_of_node() {
 }
 
 #ifdef BOUGH_UNDER_MPI_NODES
-// Of the first interface of this machine that is no loopback; empty: there is none.
+// Of the first interface of this machine that is up, has a link, and is no loopback; empty: there is none.
 std::string first_address() {
     std::string found;
     ifaddrs* all = nullptr;
     if (::getifaddrs(&all) != 0) return found;
     for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next) {
         if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
-        if ((one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) continue;
+        constexpr unsigned usable = IFF_UP | IFF_RUNNING;
+        if ((one->ifa_flags & (usable | IFF_LOOPBACK)) != usable) continue;
         std::array<char, INET_ADDRSTRLEN> text{};
         sockaddr_in at{};
         std::memcpy(&at, one->ifa_addr, sizeof(at));
