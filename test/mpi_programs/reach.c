@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSL-1.0 */
+/* An MPI program with faults that says how far their errors reach: calls that differ break their communicator, but
+   not others, nor a new one of the same ranks; a call that misses the deadline (BOUGH_MPI_DEADLINE, less than 5 s)
+   ends alone. */
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int rank, size, wrong;
+
+static void expect_sum(MPI_Comm comm, int may_be, const char* what) {
+    int one = 1, sum = 0;
+    int is_right = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size;
+    if (is_right == may_be) return;
+    ++wrong;
+    printf("rank %d: %s: %s\n", rank, what, may_be ? "no sum" : "no error");
+}
+/* Until all ranks are here, by messages, which stay with the MPI. */
+static void meet(void) {
+    int r, token = 0, i;
+    for (i = 0; i != 2; ++i)
+        for (r = 1; r < size; ++r)
+            if (rank == (i == 0 ? r : 0))
+                MPI_Send(&token, 1, MPI_INT, i == 0 ? 0 : r, i, MPI_COMM_WORLD);
+            else if (rank == (i == 0 ? 0 : r))
+                MPI_Recv(&token, 1, MPI_INT, i == 0 ? r : 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char** argv) {
+    int value = 1, sum = 0, code, round;
+    MPI_Comm part;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (round = 0; round != 3; ++round) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &part);
+        expect_sum(part, 1, "a new communicator");
+        code =
+            rank == 1 ? MPI_Bcast(&value, 1, MPI_INT, 0, part) : MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, part);
+        if (code == MPI_SUCCESS && ++wrong) printf("rank %d: calls that differ: no error\n", rank);
+        meet();
+        expect_sum(part, 0, "the communicator of calls that differ");
+        expect_sum(MPI_COMM_WORLD, 1, "another communicator");
+        MPI_Comm_free(&part);
+    }
+    MPI_Comm_dup(MPI_COMM_WORLD, &part);
+    expect_sum(part, 1, "a new communicator");
+    if (rank == 1) sleep(5);
+    expect_sum(part, 0, "a call that missed the deadline");
+    meet();
+    expect_sum(part, 1, "the call after it");
+    printf("rank %d of %d: how far errors reach: %d wrong\n", rank, size, wrong);
+    MPI_Finalize();
+    return wrong != 0;
+}
