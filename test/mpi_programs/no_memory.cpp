@@ -107,18 +107,24 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1) return copies(std::atoi(argv[1]), rank, size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    const int one = 1;
+    int sum = 0;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     static sums with_gaps;
     int wrong = 0, refused_in = 0, failed = 0;
-    for (int n = 0; n != 2000; ++n) { // until nothing is refused any more
+    bool is_over = false, is_broken = false; // nothing is refused any more; bough takes nothing any more
+    // `whose` rank, and which of its allocations: each of the first ones, and later each seventh.
+    for (int whose = 0, which = 0; !is_over && !is_broken;
+         whose = (whose + 1) % size, which += whose == 0 ? which < 64 ? 1 : 7 : 0) {
         MPI_Comm part = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &part);
         MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
         refused = 0;
-        allowed = rank == n % size ? n / size : -1;
+        allowed = rank == whose ? which : -1;
         bool has_failed = false;
         for (int step = 0; step != 4; ++step) {
-            const int one = 1;
-            int sum = 0;
+            sum = 0;
             bool is_right = true;
             int code = MPI_SUCCESS;
             if (step == 0) {
@@ -128,26 +134,33 @@ int main(int argc, char** argv) {
                 code = with_gaps.make(step == 2 && !has_failed ? most : 3, size, part, is_right);
             }
             const int errors = sum_of_all(code != MPI_SUCCESS, rank, size);
-            wrong += code == MPI_SUCCESS && !is_right;
-            wrong += step == 0 && errors != 0 && errors != size;
-            if (has_failed) { // that communicator is broken, on all ranks
-                wrong += errors != size;
-                break;
-            }
+            const auto note = [&](bool is_wrong, const char* what) {
+                if (is_wrong && ++wrong)
+                    std::printf("rank %d, allocation %d of rank %d, call %d: %s\n", rank, which, whose, step, what);
+            };
+            note(code == MPI_SUCCESS && !is_right, "a wrong result");
+            note(step == 0 && errors != 0 && errors != size, "an error on some ranks");
+            note(has_failed && errors != size, "no error on a broken communicator");
+            if (has_failed) break;
             has_failed = errors != 0;
         }
         allowed = -1;
         const int any_refused = sum_of_all(refused != 0, rank, size);
         refused_in += any_refused;
         failed += has_failed;
-        wrong += has_failed && any_refused == 0;
+        if (has_failed && any_refused == 0)
+            ++wrong, std::printf("allocation %d of rank %d: an error without a cause\n", which, whose);
         MPI_Comm_free(&part);
-        if (any_refused == 0 && n % size == size - 1) break;
+        is_over = any_refused == 0 && whose == size - 1;
+        is_broken = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS;
+        is_broken = sum_of_all(is_broken, rank, size) != 0;
     }
     wrong = sum_of_all(wrong, rank, size);
     if (rank == 0)
-        std::printf("%d ranks: on %d new communicators an allocation failed; on %d of them calls failed; %d wrong\n",
-                    size, refused_in, failed, wrong);
+        std::printf(
+            "%d ranks: on %d new communicators an allocation failed; on %d of them calls failed; %s; %d wrong\n", size,
+            refused_in, failed, is_broken ? "the last one broke all communicators" : "all others were made as always",
+            wrong);
     std::fflush(stdout);
     MPI_Finalize();
     return wrong != 0 || refused_in < 2 * size || failed < 2 * size;
