@@ -114,9 +114,8 @@ int main(int argc, char** argv) {
     static sums with_gaps;
     int wrong = 0, refused_in = 0, failed = 0;
     bool is_over = false, is_broken = false; // nothing is refused any more; bough takes nothing any more
-    // `whose` rank, and which of its allocations: each of the first ones, and later each seventh.
-    for (int whose = 0, which = 0; !is_over && !is_broken;
-         whose = (whose + 1) % size, which += whose == 0 ? which < 64 ? 1 : 7 : 0) {
+    // `whose` rank, and which of its allocations.
+    for (int whose = 0, which = 0; !is_over && !is_broken; whose = (whose + 1) % size, which += whose == 0) {
         MPI_Comm part = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &part);
         MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
