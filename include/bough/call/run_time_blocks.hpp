@@ -131,16 +131,15 @@ status run_block_sides(Comm& comm, const block_sides& sides, const rank_blocks& 
     } else {
         own_at = aligned_room(room, own.bytes());
     }
-    std::byte* const own_message = const_cast<std::byte*>(own_at);
-    std::byte* const whole_message = const_cast<std::byte*>(whole_at);
+    std::byte* const own_buffer = const_cast<std::byte*>(own_at);
+    std::byte* const whole_buffer = const_cast<std::byte*>(whole_at);
     if (sides.from_own && !dense_own)
-        if (const status bad = pack_before(comm, own, own_message)) return comm.refuse(bad);
+        if (const status bad = pack_before(comm, own, own_buffer)) return comm.refuse(bad);
     if (!sides.from_own && !dense_whole)
-        if (const status bad = pack_before(comm, whole, whole_message)) return comm.refuse(bad);
+        if (const status bad = pack_before(comm, whole, whole_buffer)) return comm.refuse(bad);
     const status ended = go(own_at, whole_at);
-    if (sides.from_own && !dense_whole)
-        return comm.then(ended, [whole, whole_message] { whole.unpack(whole_message); });
-    if (!sides.from_own && !dense_own) return comm.then(ended, [own, own_message] { own.unpack(own_message); });
+    if (sides.from_own && !dense_whole) return comm.then(ended, [whole, whole_buffer] { whole.unpack(whole_buffer); });
+    if (!sides.from_own && !dense_own) return comm.then(ended, [own, own_buffer] { own.unpack(own_buffer); });
     return ended;
 }
 

@@ -99,10 +99,10 @@ public:
         frame_.reserve(frame_bytes(longest));
         // What may be under way: for each bank, a message to every inlet and one from every send.
         std::vector<std::size_t> sizes; // for one bank
-        for (const inlet& x : p.inlets) sizes.push_back(frame_bytes(count_of(x.slot)));
+        for (const inlet& x : p.inlets) sizes.push_back(frame_bytes(elements_of(x.slot)));
         for (const step& x : p.steps)
             if (x.what == kind::send)
-                sizes.insert(sizes.end(), x.peer == everyone ? p.head.ranks : 1u, frame_bytes(count_of(x.a)));
+                sizes.insert(sizes.end(), x.peer == everyone ? p.head.ranks : 1u, frame_bytes(elements_of(x.a)));
         room_.take(*device.session_, std::move(sizes), banks());
         device.owed_.reserve(device.owed_.size() + device.programs_.size() + 1);
         device.programs_.push_back(this);
@@ -129,10 +129,10 @@ public:
     }
     const status& error() const noexcept { return error_; }
     // How many elements the host brings, and how many it is given.
-    std::uint32_t input_count() const noexcept { return count_of(program_.inlets[bell_inlet].slot); }
+    std::uint32_t input_count() const noexcept { return elements_of(program_.inlets[bell_inlet].slot); }
     std::uint32_t result_count() const noexcept {
         for (const step& s : program_.steps)
-            if (s.what == kind::notify) return count_of(s.a);
+            if (s.what == kind::notify) return elements_of(s.a);
         return 0;
     }
 
@@ -267,7 +267,7 @@ private:
                     ++n;
         return n;
     }
-    std::uint32_t count_of(u16 slot) const noexcept { return slot == no_index ? 0 : program_.slots[slot].count; }
+    std::uint32_t elements_of(u16 slot) const noexcept { return slot == no_index ? 0 : program_.slots[slot].count; }
 
     std::uint32_t stream() const noexcept override { return program_.head.stream; }
     detail::whereabouts where(std::uint32_t low_bits) const override {
