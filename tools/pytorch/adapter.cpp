@@ -126,19 +126,23 @@ public:
 
     void begin(std::vector<bough_torch::call> calls) {
         self_ = c10::intrusive_ptr<BoughWork>::reclaim_copy(this);
-        bough_torch::start(engine_.get(), calls.data(), calls.size(), &BoughWork::told, this);
+        bough_torch::start(engine_.get(), calls.data(), calls.size(), &BoughWork::told, &BoughWork::is_heard, this);
     }
-    bool isCompleted() override { return over_.load(); }
+    // The work and its future are completed at once, before functions that wait for the future run.
+    bool isCompleted() override { return future_->completed(); }
     bool isSuccess() const override {
         const std::lock_guard<std::mutex> lock(mutex_);
         return completed_ && !exception_;
     }
     tensors result() override { return outputs_; }
-    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override {
+        is_heard_ = true;
+        return future_;
+    }
     bool wait(std::chrono::milliseconds timeout) override {
-        if (!over_.load()) {
+        if (!isCompleted()) {
             const bool ended = bough_torch::wait(
-                engine_.get(), [](void* w) { return static_cast<BoughWork*>(w)->over_.load(); }, this,
+                engine_.get(), [](void* w) { return static_cast<BoughWork*>(w)->isCompleted(); }, this,
                 timeout.count() <= 0 ? ~std::uint64_t{0} : ns_of(timeout));
             TORCH_CHECK(ended, "bough: wait: the operation has not ended after ", timeout.count(), " ms");
         }
@@ -153,6 +157,7 @@ private:
         const c10::intrusive_ptr<BoughWork> self = std::move(static_cast<BoughWork*>(context)->self_);
         self->end(error);
     }
+    static bool is_heard(void* context) { return static_cast<BoughWork*>(context)->is_heard_; }
     void end(const char* error) {
         std::exception_ptr bad;
         try {
@@ -164,7 +169,6 @@ private:
         finish_with = nullptr;
         kept.clear();
         finish(bad);
-        over_.store(true);
         if (bad)
             future_->setError(bad);
         else
@@ -175,7 +179,7 @@ private:
     tensors outputs_;
     c10::intrusive_ptr<at::ivalue::Future> future_;
     c10::intrusive_ptr<BoughWork> self_; // while it is in flight
-    std::atomic<bool> over_{false};
+    std::atomic<bool> is_heard_{false};  // somebody has the future
 };
 using work_ptr = c10::intrusive_ptr<BoughWork>;
 
@@ -183,7 +187,7 @@ class ProcessGroupBough final : public c10d::ProcessGroup {
 public:
     ProcessGroupBough(engine g, int rank, int size) : ProcessGroup(rank, size), engine_(std::move(g)) {}
     ~ProcessGroupBough() override {
-        // The engine's thread may run functions of Python, which need the lock that this thread has.
+        // The engine's threads may run functions of Python, which need the lock that this thread has.
         if (PyGILState_Check() != 0) {
             const pybind11::gil_scoped_release released;
             engine_.reset();

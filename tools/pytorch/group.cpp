@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The engine of the process group: a communicator over shared memory and tcp, operations in flight, and a
-// thread that moves them on while no caller does. A caller that waits works itself, so that a blocking
-// collective needs no other thread.
+// helper, a thread that moves them on while no caller does. A caller that waits works itself, so that a
+// blocking collective needs no other thread.
+//
+// When a job is over, its `done` may run callbacks of the program, which can be slow, and can wait for other
+// jobs. So a thread that calls `done` moves nothing on meanwhile, and another one is the helper: a further
+// thread, if all others are busy with callbacks.
 #include "group.hpp"
 
 #include <bough/allgather.hpp>
@@ -40,9 +44,11 @@
 #include <complex>
 #include <condition_variable>
 #include <cstdio>
+#include <deque>
 #include <exception>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,6 +56,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -316,6 +323,7 @@ struct job {
     };
     std::vector<part> parts;
     done* told = nullptr;
+    heard* is_heard = nullptr;
     void* context = nullptr;
     std::string error{};
 
@@ -331,9 +339,15 @@ struct job {
         parts.clear();
         return true;
     }
-    // Without a lock: whoever is told may start the next one.
-    void tell() { told(context, error.empty() ? nullptr : error.c_str()); }
+    // Without a lock: whoever is told may start the next one, and wait for it.
+    void tell() {
+        ++depth;
+        told(context, error.empty() ? nullptr : error.c_str());
+        --depth;
+    }
+    static thread_local int depth; // so many jobs are being told in this thread, each within the one before
 };
+thread_local int job::depth = 0;
 
 } // namespace
 
@@ -342,7 +356,10 @@ public:
     group(communicator comm, const options& chosen, std::string address)
         : timeout_ns_(chosen.timeout_ns), has_same_bits_(chosen.same_bits), is_wide_(chosen.accumulate_in_float),
           rank_(comm.rank()), size_(comm.size()), changes_(comm.epoch() - 1), address_(std::move(address)),
-          comm_(std::move(comm)), helper_([this] { help(); }) {}
+          comm_(std::move(comm)) {
+        const std::lock_guard lock(mutex_);
+        add_helper();
+    }
     group(const group&) = delete;
     ~group() {
         stop_helper();
@@ -351,21 +368,16 @@ public:
 
     // What is in flight ends, and nothing is started any more.
     void give_up(const char* why) {
-        std::vector<std::unique_ptr<job>> given_up;
-        {
-            const std::lock_guard lock(mutex_);
-            if (over_ == nullptr) over_ = why;
-            given_up.swap(in_flight_);
-            pending_ = 0;
-            for (auto& j : given_up)
-                for (job::part& p : j->parts) {
-                    p.operation.cancel();
-                    bough::status ignored;
-                    p.operation.wait(ignored);
-                }
-            for (auto& j : given_up) (void)has_ended(*j);
-        }
-        for (auto& j : given_up) j->tell();
+        std::unique_lock lock(mutex_);
+        if (over_ == nullptr) over_ = why;
+        for (auto& j : in_flight_)
+            for (job::part& p : j->parts) {
+                p.operation.cancel();
+                bough::status ignored;
+                p.operation.wait(ignored);
+            }
+        collect();
+        while (std::unique_ptr<job> ended = next_ended()) tell(std::move(ended), lock);
     }
     // Nothing of the old communicator is left: its session has one user, the new group.
     std::unique_ptr<group> shrink(std::uint64_t timeout_ns, bool majority) {
@@ -388,11 +400,11 @@ public:
         if (timeout_ns == 0) timeout_ns = timeout_ns_;
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
         std::unique_lock lock(mutex_);
-        for (std::vector<std::unique_ptr<job>> over;; over.clear()) {
-            collect(over);
-            if (over.empty() && in_flight_.empty()) break;
+        for (;;) {
+            collect();
+            while (std::unique_ptr<job> ended = next_ended()) tell(std::move(ended), lock);
+            if (in_flight_.empty()) break;
             lock.unlock();
-            for (auto& j : over) j->tell();
             if (bough::detail::steady_now_ns() >= last)
                 throw std::runtime_error("operations are in flight that do not end");
             std::this_thread::sleep_for(std::chrono::microseconds(200)); // the helper moves them
@@ -456,27 +468,30 @@ public:
     }
 
     void stop_helper() {
-        {
-            const std::lock_guard lock(mutex_);
+        for (std::unique_lock lock(mutex_);; lock.lock()) {
             stopping_ = true;
+            changed_.notify_all();
+            relief_.notify_all();
+            std::list<std::thread> helpers = std::move(helpers_);
+            lock.unlock();
+            if (helpers.empty()) return;
+            for (std::thread& h : helpers) h.join();
         }
-        changed_.notify_all();
-        if (helper_.joinable()) helper_.join();
     }
-    // The last who knows the group may be a job of its own, which the helper tells that it is over: no
-    // thread can wait for itself, so then the helper destroys the group when it is back.
+    // The last who knows the group may be a job of its own, which a helper tells that it is over: no thread
+    // can wait for itself, so then that helper destroys the group when it is back.
     void end() {
-        if (std::this_thread::get_id() == helper_.get_id())
-            is_orphan_ = true;
+        if (helps == this)
+            is_orphan = true;
         else
             delete this;
     }
-    void start(const call* calls, std::size_t count, done* told, void* context) {
+    void start(const call* calls, std::size_t count, done* told, heard* is_heard, void* context) {
         auto made = std::make_unique<job>();
         made->told = told;
+        made->is_heard = is_heard;
         made->context = context;
-        std::vector<std::unique_ptr<job>> over;
-        bool must_wake = false;
+        std::condition_variable* called = nullptr;
         {
             ++starters_;
             const std::lock_guard lock(mutex_);
@@ -491,39 +506,55 @@ public:
             } catch (const std::exception& e) {
                 made->error = e.what();
             }
-            in_flight_.push_back(std::move(made));
             ++starts_;
-            collect(over);
-            must_wake = pending_ != 0 && !is_watching_;
+            if (!has_ended(*made)) {
+                in_flight_.push_back(std::move(made));
+                ++pending_;
+            }
+            if (pending_ != 0) called = call_helper();
         }
-        for (auto& j : over) j->tell();
-        if (must_wake) changed_.notify_one();
+        if (made) made->tell();
+        if (called != nullptr) called->notify_one();
     }
     bool wait(bool (*is_over)(void*), void* context, std::uint64_t timeout_ns) {
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
-        ++waiters_;
-        while (!is_over(context)) {
-            if (bough::detail::steady_now_ns() >= last) break;
+        // A callback that waits tells its own job only: another job's callback could wait for the one within
+        // which it would run. So such a caller does not take the place of the helper.
+        const bool is_nested = job::depth != 0;
+        if (!is_nested) ++waiters_;
+        while (!is_over(context) && bough::detail::steady_now_ns() < last) {
             if (starters_ != 0) std::this_thread::yield();
-            std::vector<std::unique_ptr<job>> over;
-            bool was_idle = false;
-            {
-                const std::lock_guard lock(mutex_);
-                look_at_deadlines();
-                collect(over);
-                if (over.empty() && !is_over(context)) was_idle = !wait_a_little();
-                collect(over);
+            std::unique_lock lock(mutex_);
+            look_at_deadlines();
+            collect();
+            bool is_idle = false;
+            std::unique_ptr<job> ended = is_nested ? ended_of(context) : next_ended(context);
+            if (!ended && !is_over(context)) {
+                is_idle = !wait_a_little() || is_nested; // another thread tells it now, or is to move the others
+                collect();
+                ended = is_nested ? ended_of(context) : next_ended(context);
             }
-            for (auto& j : over) j->tell();
-            if (was_idle) std::this_thread::sleep_for(std::chrono::microseconds(20)); // another thread tells it now
+            if (ended && !is_nested) --waiters_;
+            std::condition_variable* called = nullptr;
+            if (needs_helper() && (is_nested || (ended && ended->is_heard(ended->context)))) called = call_helper();
+            lock.unlock();
+            if (called != nullptr) called->notify_one();
+            if (ended) {
+                ended->tell();
+                ended.reset();
+                if (!is_nested) ++waiters_;
+            } else if (is_idle) {
+                std::this_thread::sleep_for(std::chrono::microseconds(20));
+            }
         }
-        bool must_wake = false;
+        if (is_nested) return is_over(context);
+        std::condition_variable* called = nullptr;
         {
             const std::lock_guard lock(mutex_);
             --waiters_;
-            must_wake = needs_helper() && !is_watching_;
+            if (needs_helper()) called = call_helper();
         }
-        if (must_wake) changed_.notify_one();
+        if (called != nullptr) called->notify_one();
         return is_over(context);
     }
 
@@ -545,11 +576,33 @@ private:
         next_look_ = now + std::chrono::milliseconds(5);
         if (comm_) comm_->shared_session()->check_deadlines();
     }
-    void collect(std::vector<std::unique_ptr<job>>& over) {
+    void collect() {
         for (auto& j : in_flight_)
-            if (has_ended(*j)) over.push_back(std::move(j));
+            if (has_ended(*j)) ended_.push_back(std::move(j));
         std::erase_if(in_flight_, [](const auto& j) { return !j; });
-        pending_ = in_flight_.size();
+    }
+    // A job that is over and that nobody has been told of; null: there is none. Whoever takes it tells it: one
+    // after the other, so that other threads can take the rest meanwhile.
+    std::unique_ptr<job> taken(std::deque<std::unique_ptr<job>>::iterator which) {
+        if (which == ended_.end()) return nullptr;
+        std::unique_ptr<job> j = std::move(*which);
+        ended_.erase(which);
+        --pending_;
+        return j;
+    }
+    std::unique_ptr<job> ended_of(void* context) {
+        return taken(std::find_if(ended_.begin(), ended_.end(), [=](const auto& j) { return j->context == context; }));
+    }
+    std::unique_ptr<job> next_ended() { return taken(ended_.begin()); }
+    std::unique_ptr<job> next_ended(void* first) {
+        std::unique_ptr<job> j = ended_of(first);
+        return j ? std::move(j) : next_ended();
+    }
+    static void tell(std::unique_ptr<job> ended, std::unique_lock<std::mutex>& lock) {
+        lock.unlock();
+        ended->tell();
+        ended.reset();
+        lock.lock();
     }
     bool needs_helper() const noexcept { return pending_ != 0 && waiters_ == 0; }
     // For 2 ms after the last start the helper looks by itself, without the lock, whether it is needed. A caller
@@ -570,40 +623,87 @@ private:
         }
         lock.lock();
         is_watching_ = false;
-        if (quiet >= enough) watched_ = seen;
+        if (quiet >= enough || stopping_) watched_ = seen;
     }
+    // Call it with the lock, and notify what it returns without the lock. Null: nobody is to be woken.
+    std::condition_variable* call_helper() {
+        if (is_helped_) return is_watching_ ? nullptr : &changed_;
+        if (idle_ != 0) return &relief_;
+        if (!has_stopped()) add_helper();
+        return nullptr;
+    }
+    void add_helper() {
+        try {
+            helpers_.emplace_back([this] { help(); });
+            ++idle_;
+        } catch (const std::system_error&) { // no more threads: one that tells now is back later
+            if (helpers_.empty()) throw;
+        }
+    }
+    // A callback that a helper runs may wait for other jobs: so they are moved on until it is back.
+    bool has_stopped() const noexcept { return stopping_ && telling_ == 0; }
+    // One of the helpers' threads moves things on, and lets another one do so while it tells a job.
     void help() {
-        std::uint32_t idle = 0;
-        std::vector<std::unique_ptr<job>> over;
+        helps = this;
         std::unique_lock lock(mutex_);
         for (;;) {
+            relief_.wait(lock, [this] { return !is_helped_ || has_stopped(); });
+            --idle_;
+            if (has_stopped()) return;
+            is_helped_ = true;
+            std::unique_ptr<job> ended = move_on(lock);
+            is_helped_ = false;
+            if (!ended) return;
+            ++telling_;
+            told_last_ = clock_type::now();
+            std::condition_variable* const called = needs_helper() ? call_helper() : nullptr;
+            if (called != nullptr) called->notify_one();
+            tell(std::move(ended), lock);
+            --telling_;
+            ++idle_;
+            if (stopping_) {
+                changed_.notify_all();
+                relief_.notify_all();
+            }
+            if (is_orphan) break;
+        }
+        const auto mine = std::find_if(helpers_.begin(), helpers_.end(),
+                                       [](std::thread& h) { return h.get_id() == std::this_thread::get_id(); });
+        mine->detach();
+        helpers_.erase(mine);
+        lock.unlock();
+        delete this;
+    }
+    // Until a job is over that this thread is to tell; null: the helpers are to stop.
+    std::unique_ptr<job> move_on(std::unique_lock<std::mutex>& lock) {
+        for (std::uint32_t idle = 0;;) {
             if (starts_ != watched_ && !needs_helper()) watch(lock);
             // With nothing in flight it still answers ranks that ask for a call that this one has not made.
-            const auto is_called = [&] { return stopping_ || needs_helper() || starts_ != watched_; };
+            const auto is_called = [&] { return has_stopped() || needs_helper() || starts_ != watched_; };
             if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_called)) {
                 if (comm_ && waiters_ == 0) (void)comm_->progress();
                 continue;
             }
-            if (stopping_) return;
+            if (has_stopped()) return nullptr;
             if (!needs_helper()) continue;
-            const bool moved = comm_->progress();
+            const bool moved = comm_ && comm_->progress();
             look_at_deadlines();
-            collect(over);
+            collect();
+            if (may_tell()) return next_ended();
+            idle = moved ? 0 : idle + 1;
             lock.unlock();
-            for (auto& j : over) j->tell();
-            if (is_orphan_) {
-                helper_.detach();
-                delete this;
-                return;
-            }
-            idle = moved || !over.empty() ? 0 : idle + 1;
-            over.clear();
             if (idle < 50)
                 std::this_thread::yield();
             else
                 std::this_thread::sleep_for(std::chrono::microseconds(std::min<std::uint32_t>(idle - 49, 100)));
             lock.lock();
         }
+    }
+    // Callbacks that run may wait for the next one, so one more may always run; but each has to wait twice as
+    // long as the one before. So many slow callbacks do not get a thread each.
+    bool may_tell() const noexcept {
+        return !ended_.empty() && (telling_ == 0 || clock_type::now() - told_last_ >=
+                                                        std::chrono::microseconds(50) * (1 << std::min(telling_, 20)));
     }
 
     bough::operation started(const call& c) {
@@ -696,23 +796,31 @@ private:
     const bough::rank_t rank_, size_;
     const unsigned changes_;
     const std::string address_;
-    std::mutex mutex_; // of comm_, pairs_ and all operations
-    std::condition_variable changed_;
+    std::mutex mutex_;                // of comm_, pairs_ and all operations
+    std::condition_variable changed_; // wakes the helper
+    std::condition_variable relief_;  // wakes a thread that becomes the helper
     std::atomic<int> waiters_{0}, starters_{0};
-    std::atomic<std::size_t> pending_{0};  // jobs in flight
+    std::atomic<std::size_t> pending_{0};  // jobs in flight, or over and still to be told
     std::atomic<std::uint64_t> starts_{0}; // of jobs, ever
     std::atomic<bool> stopping_{false};
     std::uint64_t watched_ = 0; // so many when the helper stopped watching
     bool is_watching_ = false;
-    bool is_orphan_ = false;           // of the helper alone
-    bool is_out_ = false;              // the others go on without this rank
-    const char* over_ = nullptr;       // why it takes no further call
-    std::optional<communicator> comm_; // none: its ranks have another group
+    bool is_helped_ = false;                // a thread is the helper
+    int idle_ = 0, telling_ = 0;            // threads that may become it, and those of its threads that tell
+    clock_type::time_point told_last_{};    // when such a one has begun
+    static thread_local const group* helps; // of which this thread is a helper
+    static thread_local bool is_orphan;     // it is to destroy that
+    bool is_out_ = false;                   // the others go on without this rank
+    const char* over_ = nullptr;            // why it takes no further call
+    std::optional<communicator> comm_;      // none: its ranks have another group
     std::map<std::pair<bough::rank_t, bough::rank_t>, communicator> pairs_;
     std::vector<std::unique_ptr<job>> in_flight_;
+    std::deque<std::unique_ptr<job>> ended_; // of which nobody has been told
     clock_type::time_point next_look_{};
-    std::thread helper_; // last: it uses the others
+    std::list<std::thread> helpers_;
 };
+thread_local const group* group::helps = nullptr;
+thread_local bool group::is_orphan = false;
 
 namespace {
 
@@ -847,8 +955,8 @@ void diagnose(const char* const* files, std::size_t count, void (*take)(void* co
 }
 void free(group* g) { g->end(); }
 void stop_helper(group* g) { g->stop_helper(); }
-void start(group* g, const call* calls, std::size_t count, done* told, void* context) {
-    g->start(calls, count, told, context);
+void start(group* g, const call* calls, std::size_t count, done* told, heard* is_heard, void* context) {
+    g->start(calls, count, told, is_heard, context);
 }
 bool wait(group* g, bool (*over)(void*), void* context, std::uint64_t timeout_ns) {
     return g->wait(over, context, timeout_ns);

@@ -59,19 +59,23 @@ struct options {
     bool accumulate_in_float = false; // sums of 16 bits are rounded once
 };
 
-struct group; // one thread of its own; all functions may be called by any thread
-// `error` null: it ended well. Called once for each start, by whichever thread finds out, without a lock.
+struct group; // has threads of its own; all functions may be called by any thread
+// `error` null: it ended well. Called once for each start, by whichever thread finds out, without a lock. It
+// may start further jobs and wait for them.
 using done = void(void* context, const char* error);
+// May functions of the program run when `done` is called? It says so quickly; nothing is wrong if that
+// changes.
+using heard = bool(void* context);
 
 // Null: `error` says why, in at most `bytes` characters.
 group* make(int rank, int size, const store& where, const options& chosen, char* error, std::size_t bytes);
 // What is in flight is given up. It may be called when a job is told that it is over.
 void free(group* g);
-// Ends its thread: from then on only callers that wait move things on. It waits for a function that the
-// thread calls now.
+// Ends its threads: from then on only callers that wait move things on. It waits for functions that these
+// threads call now.
 void stop_helper(group* g);
 // Starts `count` calls, which are one job. Their data must live until it is done.
-void start(group* g, const call* calls, std::size_t count, done* told, void* context);
+void start(group* g, const call* calls, std::size_t count, done* told, heard* is_heard, void* context);
 // The ranks of `g` that are alive go on in a group of their own: all of them call it. What is in flight is
 // given up, and `g` takes no further call. `rank` and `size` are those in the new group. Null: `error` says
 // why; it may be called again, unless this rank was left out. `majority`: it fails where no more than half of the
@@ -108,7 +112,8 @@ void report(group* g, void (*take)(void* context, const char* text), void* conte
 // The same with what these recordings say together.
 void diagnose(const char* const* files, std::size_t count, void (*take)(void* context, const char* text),
               void* context);
-// Works on what is in flight until over(context) says true, or for so long. False: not over.
+// Works on what is in flight until over(context) says true, or for so long. False: not over. `context` is that
+// of the start for which it waits.
 bool wait(group* g, bool (*over)(void*), void* context, std::uint64_t timeout_ns);
 
 } // namespace bough_torch

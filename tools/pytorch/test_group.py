@@ -711,6 +711,63 @@ def test_helper(rank, size):
     assert work.is_completed() and x[999] == size
 
 
+def test_callbacks(rank, size):
+    """Functions that wait for other operations, each within the one before; slow ones; work and future end as one."""
+    dist.barrier()
+
+    def total(f):
+        return f.value()[0][0].item()
+
+    def reduce_again(depth):
+        if depth == 0:
+            return 0
+        inner = dist.all_reduce(torch.ones(4), async_op=True).get_future()
+        return inner.then(lambda f: total(f) + reduce_again(depth - 1)).wait()
+
+    for _ in range(20):
+        assert reduce_again(5) == 5 * size
+        first, second = torch.ones(400000), torch.ones(4)
+        w = dist.all_reduce(first, async_op=True)  # its waiter runs the function
+        f = w.get_future().then(lambda f: dist.all_reduce(second, async_op=True).wait())
+        w.wait()
+        assert f.wait() and second[0] == size
+        # It waits for its own work, and for one that has started earlier, and may be over at the same time.
+        early = dist.all_reduce(torch.ones(4), async_op=True)
+        w = dist.all_reduce(torch.ones(4), async_op=True)
+        assert early.get_future().then(lambda f: w.wait() and early.wait()).wait()
+    # While a function of one rank is slow, other operations go on: those of waiters, and those of nobody.
+    for waits in (True, False):
+        dist.barrier()
+        slow, other = [dist.all_reduce(torch.ones(400000), async_op=True) for _ in range(2)]
+        f = slow.get_future().then(lambda f: time.sleep(1.5 if rank == 0 else 0))
+        begin = time.time()
+        if waits and rank == 0:
+            slow.wait()
+        elif waits:
+            other.wait()
+        else:
+            other.get_future().wait()
+        assert time.time() - begin < 1 or (waits and rank == 0), time.time() - begin
+        f.wait()
+    # Many slow functions do not take a thread each.
+    dist.barrier()
+    if rank == 0:
+        time.sleep(0.2)  # the operations of the others wait
+    many = [dist.all_reduce(torch.ones(4), async_op=True).get_future().then(lambda f: time.sleep(0.02))
+            for _ in range(60)]
+    most = 0
+    while not all(f.done() for f in many):
+        most = max(most, len(os.listdir("/proc/self/task")))
+        time.sleep(0.002)
+    assert most < 25, most
+    for _ in range(30):
+        w = dist.all_reduce(torch.ones(20000), async_op=True)
+        f = w.get_future()
+        while not w.is_completed():
+            pass
+        assert f.done()
+
+
 def test_dropped(rank, size):
     """The group is destroyed while operations are in flight whose works nobody holds: they end well."""
     dist.barrier()  # all have left the store, which ends with rank 0
@@ -886,6 +943,24 @@ def test_two_groups(rank, size):
     assert same_on_all(wide) and same_on_all(narrow, pair)
 
 
+def test_power_sgd(rank, size):
+    """A communication hook of PyTorch of which each step waits for an operation within a function of another."""
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
+    nets = {}
+    for backend in ("bough", "gloo"):
+        torch.manual_seed(7)
+        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64), process_group=dist.new_group(backend=backend))
+        net.register_comm_hook(power.PowerSGDState(net.process_group, 1, start_powerSGD_iter=2), power.powerSGD_hook)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        data = torch.Generator().manual_seed(rank)
+        for _ in range(5):
+            net(torch.randn(8, 64, generator=data)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        nets[backend] = weights_of(net)
+    assert torch.allclose(nets["bough"], nets["gloo"], atol=1e-4) and same_on_all(nets["bough"])
+
+
 def test_buckets(rank, size):
     """With BOUGH_TORCH_SAME_BITS=1 buckets of 1, 5 and 25 MiB give the same bits, on all ranks."""
     expected, _ = train(rank, size, 3, bucket_mb=25, make=long_model)
@@ -938,6 +1013,7 @@ TESTS = {  # name: ranks, environment
     "not_come": ([3], {}), "two_machines": ([4], {}),
     "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
     "two_machines_grow": ([4], {}),
+    "callbacks": ([2, 3], {}), "power_sgd": ([2], {}),
     "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}), "helper": ([2, 4], {}),
     "training": ([2, 3, 4], {}), "uneven": ([2, 4], {}), "two_groups": ([2, 4], {}),
     "buckets": ([2, 4], {"BOUGH_TORCH_SAME_BITS": "1"}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
