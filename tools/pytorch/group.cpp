@@ -309,8 +309,12 @@ bough::status with_ranks_of(const communicator& comm, bough::status s) {
     s.peer = peer;
     return s;
 }
+// With which a rank that shrinks its group refuses further calls: no other status is told with this code.
+constexpr bough::errc shrinks = bough::errc::group_poisoned;
 std::string sentence_of(const communicator& comm, const bough::status& why) {
     const bough::status s = with_ranks_of(comm, why);
+    if (s.cause == shrinks && s.peer != bough::no_rank)
+        return "rank " + std::to_string(s.peer) + " shrinks the group: all of its ranks are to do so";
     if (s.peer == bough::no_rank || (s.code != bough::errc::peer_dead && s.cause != bough::errc::peer_dead))
         return bough::message_of(s);
     return "rank " + std::to_string(s.peer) + " is gone: it has ended, was killed, or cannot be reached";
@@ -385,6 +389,7 @@ public:
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been " + std::string(over_) + " already");
         check_is_in();
+        refuse_further_calls();
         pairs_.clear();
         if (timeout_ns != 0) comm_->set_timeout_ns(timeout_ns);
         comm_->core()->options.agreement =
@@ -425,6 +430,18 @@ public:
         pairs_.clear();
         comm_.reset();
         return successor(std::move(*grown));
+    }
+    // Who waits for this rank, which may have failed alone, in a call that it does not make any more: that call
+    // ends, and the rank comes to shrink, too. If a rank is lost, they know.
+    void refuse_further_calls() {
+        const bough::status known = comm_->poison();
+        if (known.code == bough::errc::peer_dead || known.cause == bough::errc::peer_dead) return;
+        (void)comm_->refuse({.code = shrinks});
+        for (bough::rank_t r = 0; has_pairs() && r != size_; ++r) {
+            if (r == rank_) continue;
+            (void)pair_of(rank_, r).refuse({.code = shrinks});
+            (void)pair_of(r, rank_).refuse({.code = shrinks});
+        }
     }
     // The group that goes on in the place of this one.
     std::unique_ptr<group> successor(communicator made) const {
@@ -776,13 +793,14 @@ private:
         if (!has_same_bits_) return {};
         return {.required = bough::same_bits_for_any_partition};
     }
+    bool has_pairs() const { return comm_->context() + 1 + std::uint64_t{size_} * size_ <= 65000; }
     // The two ranks between which messages go this way: the first sends. Both know its number, so making
     // it needs no message.
     communicator& pair_of(bough::rank_t from, bough::rank_t to) {
         const auto known = pairs_.find({from, to});
         if (known != pairs_.end()) return known->second;
         const std::uint64_t number = comm_->context() + 1 + std::uint64_t{from} * size_ + to;
-        if (number >= 65000) throw std::runtime_error("send, recv: only in groups of up to 254 ranks");
+        if (!has_pairs()) throw std::runtime_error("send, recv: only in groups of up to 254 ranks");
         const auto context = static_cast<std::uint16_t>(number);
         const auto& shared = comm_->shared_session();
         shared->with_lock([&] { return shared->contexts().claim(context); });

@@ -479,6 +479,27 @@ def test_shrink(rank, size):
     assert dist.get_world_size() == 1 and x[0] == 1
 
 
+def test_shrink_alone(rank, size):
+    """One rank fails by itself and shrinks, while the others wait for it in a call: they raise, and come, too."""
+    for turn, call in enumerate((lambda: dist.all_reduce(torch.ones(100000)), lambda: dist.all_reduce(torch.ones(1)),
+                                 lambda: dist.recv(torch.ones(3), 1))):
+        dist.barrier()  # which ends well on all, also if one of them shrinks when it has ended there
+        if rank == 1:
+            time.sleep(0.3 * turn)
+        else:
+            begin = time.time()
+            raises(call, "bough: ", "rank 1 shrinks the group")
+            assert time.time() - begin < 10
+        bough_torch.shrink(datetime.timedelta(seconds=20))
+        assert (dist.get_rank(), dist.get_world_size()) == (rank, size)
+        x = torch.ones(5)
+        dist.all_reduce(x)
+        assert x[4] == size, turn
+    for _ in range(20):
+        dist.barrier()
+        bough_torch.shrink()
+
+
 def test_killed_in_shrink(rank, size):
     """Further ranks die while the survivors shrink, among them the one that has the new store."""
     original = bough_torch._store_of
@@ -1007,7 +1028,7 @@ TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
-    "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
+    "shrink_alone": ([2, 3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
     "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
     "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}), "environment": ([3], {}),
     "not_come": ([3], {}), "two_machines": ([4], {}),
