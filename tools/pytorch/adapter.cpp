@@ -434,7 +434,7 @@ private:
         bough_torch::call c = from_to(w, in, written(w, out), kind::reduce_scatter, opts.timeout);
         c.count = static_cast<std::size_t>(out.numel());
         c.op = checked(reduction_of(opts.reduceOp), out);
-        average_after(w, out, c.op, true);
+        average_after(w, out, c.op);
         return c;
     }
     bough_torch::call message(const at::Tensor& t, kind what, int other, int tag) {
@@ -466,10 +466,9 @@ private:
                     t.scalar_type(), " is not one: use SUM");
         return op;
     }
-    // 16 bits are divided before they are rounded, except by reduce_scatter.
-    void average_after(const work_ptr& w, const at::Tensor& t, reduction op, bool all_types = false) {
-        if (op != reduction::average) return;
-        if (!all_types && (t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16)) return;
+    // 16 bits are divided before they are rounded, by the engine.
+    void average_after(const work_ptr& w, const at::Tensor& t, reduction op) {
+        if (op != reduction::average || t.scalar_type() == at::kHalf || t.scalar_type() == at::kBFloat16) return;
         after(w, [t, size = getSize()] { t.div_(size); });
     }
     int root_of(int64_t rank, int64_t tensor, const char* what) const {

@@ -738,8 +738,7 @@ private:
         bough::any_op op;
         if (combines) {
             if (const bool is_narrow = c.type == dtype::f16 || c.type == dtype::bf16;
-                is_narrow && c.kind != kind::reduce_scatter &&
-                (c.op == reduction::average || (c.op == reduction::sum && is_wide_)))
+                is_narrow && (c.op == reduction::average || (c.op == reduction::sum && is_wide_)))
                 return c.type == dtype::f16 ? rounded_once<bough::fp16>(c) : rounded_once<bough::bf16>(c);
             op = op_of(c.type, c.op);
             if (!op) throw std::runtime_error(std::string(name_of(c.kind)) + ": this dtype does not take this op");
@@ -785,8 +784,10 @@ private:
     template <class T>
     bough::operation rounded_once(const call& c) {
         const std::span<T> data(static_cast<T*>(c.out), c.count);
+        const std::span<const T> in(static_cast<const T*>(c.in), c.in == nullptr ? 0 : c.count * size_);
         const bough::rounded_once<> op{.after = c.op == reduction::average ? 1.0f / static_cast<float>(size_) : 1.0f};
         if (c.kind == kind::allreduce) return bough::start_allreduce(*comm_, data, op, choice());
+        if (c.kind == kind::reduce_scatter) return bough::start_reduce_scatter(*comm_, in, data, op, choice());
         return bough::start_reduce(*comm_, data, op, bough::root{static_cast<bough::rank_t>(c.root)}, choice());
     }
     bough::automatic choice() const {
