@@ -21,6 +21,7 @@
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
+#include <bough/op/identity.hpp>
 #include <bough/op/logical.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/op/mix_hash.hpp>
@@ -742,6 +743,8 @@ private:
                 return c.type == dtype::f16 ? rounded_once<bough::fp16>(c) : rounded_once<bough::bf16>(c);
             op = op_of(c.type, c.op);
             if (!op) throw std::runtime_error(std::string(name_of(c.kind)) + ": this dtype does not take this op");
+            // The adapter divides, and a rank that wants the sum must not get on with one that wants the average.
+            if (c.op == reduction::average) op.id = bough::op_with_values(op.id, size_);
         }
         switch (c.kind) {
         case kind::allreduce: return bough::start_allreduce(*comm_, out, op, choice());

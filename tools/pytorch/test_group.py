@@ -125,17 +125,16 @@ def test_ops(rank, size):
         dist.all_reduce(x, dist.ReduceOp.AVG)
         same(x, torch.full((33,), float(size - 1), dtype=dtype))
     for n in (3, 50000):  # the sum would be larger than the largest number
-        for dtype, large in [(torch.float16, 60000.0), (torch.bfloat16, 3e38)]:
-            expected = torch.full((n,), large, dtype=dtype)
-            x = expected.clone()
-            dist.all_reduce(x, dist.ReduceOp.AVG)
-            same(x, expected)
-            x = torch.zeros(n, dtype=dtype)
-            dist._reduce_scatter_base(x, torch.full((n * size,), large, dtype=dtype), dist.ReduceOp.AVG)
-            same(x, expected)
-            x = torch.zeros(n, dtype=dtype)
-            dist.reduce_scatter(x, [expected.clone() for _ in range(size)], dist.ReduceOp.AVG)
-            same(x, expected)
+        expected = torch.full((n,), 60000.0, dtype=torch.float16)
+        x = expected.clone()
+        dist.all_reduce(x, dist.ReduceOp.AVG)
+        same(x, expected)
+        x = torch.zeros(n, dtype=torch.float16)
+        dist._reduce_scatter_base(x, expected.repeat(size), dist.ReduceOp.AVG)
+        same(x, expected)
+        x = torch.zeros(n, dtype=torch.float16)
+        dist.reduce_scatter(x, [expected.clone() for _ in range(size)], dist.ReduceOp.AVG)
+        same(x, expected)
     x = torch.tensor([rank == 0, False, True])
     dist.all_reduce(x)
     same(x, torch.tensor([True, False, True]))
@@ -256,6 +255,9 @@ def test_differing(rank, size):
         "order": (lambda g: dist.broadcast(x, 0, g) if one else dist.all_reduce(x, group=g), "allreduce", "broadcast"),
         "type": (lambda g: dist.all_reduce(x.double() if one else x, group=g), "the element type differs"),
         "op": (lambda g: dist.all_reduce(x, dist.ReduceOp.MAX if one else dist.ReduceOp.SUM, g), "max", "plus"),
+        "average": (lambda g: dist.all_reduce(x, dist.ReduceOp.AVG if one else dist.ReduceOp.SUM, g), "plus", "in its numbers"),
+        "average_of_half": (lambda g: dist.all_reduce(x.half(), dist.ReduceOp.AVG if one else dist.ReduceOp.SUM, g), "op differs"),
+        "average_of_block": (lambda g: dist._reduce_scatter_base(torch.empty(8), torch.ones(8 * size), dist.ReduceOp.AVG if one else dist.ReduceOp.SUM, g), "plus"),
         "root": (lambda g: dist.broadcast(x, 1 if one else 0, g), "the root differs", "0 ", "1 "),
         "sum_of": (lambda g: dist.all_reduce(torch.ones(8 if one else 9), group=g), "8 ", "9 "),
     }
