@@ -3,6 +3,7 @@
 // and Work is told when they are done. Nothing here knows bough.
 #include "group.hpp"
 
+#include <ATen/ThreadLocalState.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <pybind11/chrono.h>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -126,6 +128,7 @@ public:
 
     void begin(std::vector<bough_torch::call> calls) {
         self_ = c10::intrusive_ptr<BoughWork>::reclaim_copy(this);
+        if (finish_with) callers_.emplace();
         bough_torch::start(engine_.get(), calls.data(), calls.size(), &BoughWork::told, &BoughWork::is_heard, this);
     }
     // The work and its future are completed at once, before functions that wait for the future run.
@@ -162,7 +165,7 @@ private:
         std::exception_ptr bad;
         try {
             TORCH_CHECK(error == nullptr, "bough: ", error);
-            if (finish_with) finish_with();
+            if (finish_with) finish_in_modes_of_caller();
         } catch (...) {
             bad = std::current_exception();
         }
@@ -175,8 +178,16 @@ private:
             future_->markCompleted(c10::IValue(outputs_));
     }
 
+    // Whichever thread this is. No gradient goes through the results.
+    void finish_in_modes_of_caller() {
+        const at::ThreadLocalStateGuard modes(*callers_);
+        const at::NoGradGuard no_gradients;
+        finish_with();
+    }
+
     engine engine_;
     tensors outputs_;
+    std::optional<at::ThreadLocalState> callers_;
     c10::intrusive_ptr<at::ivalue::Future> future_;
     c10::intrusive_ptr<BoughWork> self_; // while it is in flight
     std::atomic<bool> is_heard_{false};  // somebody has the future
@@ -396,6 +407,7 @@ private:
     }
     // The memory of a result; its tensor gets it at the end, if that is not contiguous.
     at::Tensor written(const work_ptr& w, const at::Tensor& t) {
+        const at::NoGradGuard no_gradients;
         if (t.is_contiguous()) return w->kept.emplace_back(t);
         const at::Tensor dense = w->kept.emplace_back(t.contiguous());
         after(w, [t, dense] { t.copy_(dense); });
@@ -418,6 +430,7 @@ private:
     }
     bough_torch::call from_to(const work_ptr& w, const at::Tensor& in, const at::Tensor& out, kind what,
                               std::chrono::milliseconds timeout) {
+        const at::NoGradGuard no_gradients;
         bough_torch::call c;
         c.kind = what;
         c.type = dtype_of(in);
@@ -493,6 +506,7 @@ private:
         return at::empty({static_cast<std::int64_t>(getSize()) * one.numel()}, one.options());
     }
     static at::Tensor flattened(const tensors& list) {
+        const at::NoGradGuard no_gradients;
         tensors rows;
         for (const at::Tensor& t : list) rows.push_back(t.reshape({-1}));
         return at::cat(rows);

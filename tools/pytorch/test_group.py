@@ -172,6 +172,31 @@ def test_layouts(rank, size):
     assert torch.equal(doubled.wait(), torch.full_like(x, 2.0 * size))
 
 
+def test_modes(rank, size):
+    """Results are written in the modes of the caller, whichever thread writes them."""
+    dist.barrier()
+    for waits_first in (True, False):
+        def ended(w):
+            if not waits_first:
+                time.sleep(0.1)  # the helper writes
+            w.wait()
+
+        p = torch.nn.Parameter(torch.full((4, 6), float(rank)))
+        ended(dist.all_reduce(p, dist.ReduceOp.AVG, async_op=True))
+        assert torch.equal(p, torch.full((4, 6), (size - 1) / 2)) and p.requires_grad and p.is_leaf
+        q = torch.nn.Parameter(torch.full((4, 6), float(rank)))
+        ended(dist.all_reduce(q.t(), dist.ReduceOp.AVG, async_op=True))
+        assert torch.equal(q, p)
+        got = [torch.empty(4, 6) for _ in range(size)]
+        ended(dist.all_gather(got, p, async_op=True))
+        assert all(torch.equal(g, p) and not g.requires_grad for g in got)
+        with torch.inference_mode():
+            x, got = torch.full((40000,), float(rank)), [torch.empty(40000) for _ in range(size)]
+            for _ in range(20):
+                ended(dist.all_gather(got, x, async_op=True))
+                assert [g[-1].item() for g in got] == list(range(size))
+
+
 def test_messages(rank, size):
     right, left = (rank + 1) % size, (rank - 1) % size
     for n in [0, 1, 1000, 1000000]:
@@ -1042,7 +1067,7 @@ def test_rounded_once(rank, size):
 
 
 TESTS = {  # name: ranks, environment
-    "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "messages": ([2, 4], {}),
+    "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "modes": ([2], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
     "shrink_alone": ([2, 3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
