@@ -635,6 +635,7 @@ public:
         its_.ports = ports_.data();
         its_.count = at.size();
         its_.key = key_file.empty() ? key.data() : nullptr;
+        its_.key_bytes = key.size();
         its_.key_file = key_file.c_str();
     }
     const bough_torch::meeting& its() const { return its_; }

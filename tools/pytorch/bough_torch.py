@@ -111,6 +111,8 @@ def _meeting(at, key):
             raise ValueError("at: must be host:port, or a list of these, and one is %r" % (place,))
         places.append((host.strip("[]"), int(port)))
     if not isinstance(key, (bytes, bytearray)):
+        if not os.fspath(key):
+            raise ValueError("key: must be 32 bytes, or the name of a file that has them, and is empty")
         return places, b"", os.fspath(key)
     if len(key) != 32:
         raise ValueError("key: must have 32 bytes, and has %d" % len(key))

@@ -101,7 +101,9 @@ bough::meeting_place place_of(const meeting& where) {
     if (where.key == nullptr) {
         bough::detail::throw_if(bough::read_key_file(where.key_file, place.key));
     } else {
-        const std::span<const std::byte> given(static_cast<const std::byte*>(where.key), place.key.bytes().size());
+        const std::span<const std::byte> given(static_cast<const std::byte*>(where.key), where.key_bytes);
+        if (given.size() != place.key.bytes().size())
+            throw std::runtime_error("key: must have 32 bytes, and has " + std::to_string(given.size()));
         std::copy(given.begin(), given.end(), place.key.bytes().begin());
     }
     return place;

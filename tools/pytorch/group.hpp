@@ -86,7 +86,8 @@ struct meeting {
     const char* const* hosts = nullptr; // names or addresses at which members may listen
     const std::uint16_t* ports = nullptr;
     std::size_t count = 0;
-    const void* key = nullptr; // its 32 bytes; null: they are in the file
+    const void* key = nullptr; // 32 bytes; null: they are in the file
+    std::size_t key_bytes = 0;
     const char* key_file = "";
 };
 // The ranks of `g`, which all call it, and processes that call join() make a group of `size` ranks. It waits for

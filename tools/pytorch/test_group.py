@@ -578,8 +578,11 @@ def test_grow(rank, size):
     store, init = meet(rank, size)
     if rank == 5:
         for bad, word in [({"at": "nowhere"}, "at: must be host:port"), ({"key": b"short"}, "key: must have 32 bytes"),
+                          ({"key": ""}, "key: must be 32 bytes, or the name of a file"),
                           ({"key": "/no/such/file"}, "bough: join: key: the file cannot be opened")]:
             raises(lambda: bough_torch.join(**dict(place, **bad)), word)
+        raises(lambda: _bough_torch.join([("127.0.0.1", 1)], "", "", datetime.timedelta(seconds=1), "", "0", ""),
+               "bough: join: key: must have 32 bytes, and has 0")
         raises(lambda: bough_torch.join("127.0.0.1:1", place["key"], datetime.timedelta(seconds=1)),
                "bough: join: place: no group has grown there")
         store.set("at the door", "yes")
