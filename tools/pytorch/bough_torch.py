@@ -161,15 +161,20 @@ def _adopt(group, origin, timeout, majority, what):
 def _store_of(group, timeout):
     """A store at rank 0: the one that served before may have been the dead rank's."""
     place = torch.zeros(256, dtype=torch.uint8)
-    store = None
+    store, fault = None, None
     if group.rank() == 0:
-        host = _bough_torch.address(group)
-        store = dist.TCPStore(host, 0, group.size(), True, timeout, wait_for_workers=False)
-        said = ("%s %d" % (host, store.port)).encode()
-        place[:len(said)] = torch.tensor(list(said), dtype=torch.uint8)
+        try:
+            host = _bough_torch.address(group)
+            store = dist.TCPStore(host, 0, group.size(), True, timeout, wait_for_workers=False)
+            said = ("%s %d" % (host, store.port)).encode()
+            place[:len(said)] = torch.tensor(list(said), dtype=torch.uint8)
+        except (RuntimeError, OSError) as error:
+            fault = error  # the others wait for the place: they hear that there is none
     how = dist.BroadcastOptions()
     how.timeout = timeout
     group.broadcast([place], how).wait()
+    if not place.any():
+        raise fault if fault is not None else RuntimeError("rank 0 could not make one, and says why")
     if store is None:
         host, port = bytes(place.tolist()).rstrip(b"\0").decode().split()
         store = dist.TCPStore(host, int(port), group.size(), False, timeout, wait_for_workers=False)

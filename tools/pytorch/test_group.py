@@ -539,6 +539,27 @@ def test_shrink_alone(rank, size):
         bough_torch.shrink()
 
 
+def test_no_store(rank, size):
+    """The new rank 0 cannot make a store: all raise soon, and nobody is left out when they try again."""
+    dist.barrier()
+    original = dist.TCPStore
+
+    def none(*_, **__):
+        raise RuntimeError("no more descriptors")
+
+    if rank == 0:
+        dist.TCPStore = none
+    begin = time.time()
+    raises(bough_torch.shrink, "bough: shrink: there is no store for the new group: ",
+           "no more descriptors" if rank == 0 else "rank 0 could not make one")
+    assert time.time() - begin < 10
+    dist.TCPStore = original
+    bough_torch.shrink()
+    x = torch.ones(7)
+    dist.all_reduce(x)
+    assert x[6] == size == dist.get_world_size() and dist.get_rank() == rank
+
+
 def test_killed_in_shrink(rank, size):
     """Further ranks die while the survivors shrink, among them the one that has the new store."""
     original = bough_torch._store_of
@@ -1073,7 +1094,7 @@ TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "modes": ([2], {}), "messages": ([2, 4], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
-    "shrink_alone": ([2, 3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
+    "shrink_alone": ([2, 3], {}), "no_store": ([3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
     "reports": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}),
     "store_gone": ([3], {}), "store_goes_later": ([3], {}), "twice": ([3], {}), "world_size": ([3], {}), "environment": ([3], {}),
     "not_come": ([3], {}), "two_machines": ([4], {}),
