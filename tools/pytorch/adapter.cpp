@@ -147,6 +147,8 @@ public:
             const bool ended = bough_torch::wait(
                 engine_.get(), [](void* w) { return static_cast<BoughWork*>(w)->isCompleted(); }, this,
                 timeout.count() <= 0 ? ~std::uint64_t{0} : ns_of(timeout));
+            TORCH_CHECK(ended || timeout.count() > 0,
+                        "bough: wait: the process forked after the operation was started, which does not end here");
             TORCH_CHECK(ended, "bough: wait: the operation has not ended after ", timeout.count(), " ms");
         }
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -29,6 +29,7 @@
 #include <bough/op/small_float.hpp>
 #include <bough/operation.hpp>
 #include <bough/os/address.hpp>
+#include <bough/os/forks.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/report.hpp>
@@ -388,6 +389,7 @@ public:
     }
     // Nothing of the old communicator is left: its session has one user, the new group.
     std::unique_ptr<group> shrink(std::uint64_t timeout_ns, bool majority) {
+        check_is_parent();
         give_up("shrunk");
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been " + std::string(over_) + " already");
@@ -405,6 +407,7 @@ public:
         return successor(std::move(made));
     }
     std::unique_ptr<group> grow(const bough::meeting_place& place, bough::rank_t size, std::uint64_t timeout_ns) {
+        check_is_parent();
         if (timeout_ns == 0) timeout_ns = timeout_ns_;
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
         std::unique_lock lock(mutex_);
@@ -464,6 +467,7 @@ public:
         throw std::runtime_error(sentence_of(*comm_, s));
     }
     agreement agree(bool mine, std::uint64_t timeout_ns) {
+        check_is_parent();
         const std::lock_guard lock(mutex_);
         if (!comm_) throw std::runtime_error("this group has been " + std::string(over_));
         check_is_in();
@@ -483,11 +487,13 @@ public:
     const std::string& address() const noexcept { return address_; }
     unsigned changes() const noexcept { return changes_; }
     std::string report() {
+        if (is_in_child()) return std::string(bough::describe(bough::errc::forked_child)) + "\n";
         const std::lock_guard lock(mutex_);
         return comm_ ? bough::text_of(comm_->report()) : "this group has been " + std::string(over_) + "\n";
     }
 
     void stop_helper() {
+        if (is_in_child()) return;
         for (std::unique_lock lock(mutex_);; lock.lock()) {
             stopping_ = true;
             changed_.notify_all();
@@ -501,6 +507,7 @@ public:
     // The last who knows the group may be a job of its own, which a helper tells that it is over: no thread
     // can wait for itself, so then that helper destroys the group when it is back.
     void end() {
+        if (is_in_child()) return; // all of it is the parent's: threads that are not here, and what they hold
         if (helps == this)
             is_orphan = true;
         else
@@ -511,6 +518,10 @@ public:
         made->told = told;
         made->is_heard = is_heard;
         made->context = context;
+        if (is_in_child()) {
+            made->error = std::string(name_of(calls[0].kind)) + ": " + bough::describe(bough::errc::forked_child);
+            return made->tell();
+        }
         std::condition_variable* called = nullptr;
         {
             ++starters_;
@@ -537,6 +548,7 @@ public:
         if (called != nullptr) called->notify_one();
     }
     bool wait(bool (*is_over)(void*), void* context, std::uint64_t timeout_ns) {
+        if (is_in_child()) return is_over(context);
         const std::uint64_t last = bough::deadline_after(bough::detail::steady_now_ns(), timeout_ns);
         // A callback that waits tells its own job only: another job's callback could wait for the one within
         // which it would run. So such a caller does not take the place of the helper.
@@ -579,6 +591,11 @@ public:
     }
 
 private:
+    // Of a fork, which has none of the threads. One of them may have had the lock, so it is not taken there.
+    bool is_in_child() const noexcept { return forks_ != bough::detail::forks(); }
+    void check_is_parent() const {
+        if (is_in_child()) throw std::runtime_error(bough::describe(bough::errc::forked_child));
+    }
     bool has_ended(job& j) {
         return j.is_over([this](const bough::status& s) { return sentence_of(*comm_, s); });
     }
@@ -819,6 +836,7 @@ private:
     const bool has_same_bits_, is_wide_;
     const bough::rank_t rank_, size_;
     const unsigned changes_;
+    const std::uint32_t forks_ = bough::detail::forks();
     const std::string address_;
     std::mutex mutex_;                // of comm_, pairs_ and all operations
     std::condition_variable changed_; // wakes the helper

@@ -852,6 +852,29 @@ def test_callbacks(rank, size):
         assert f.done()
 
 
+def test_forks(rank, size):
+    """A forked child leaves the group to its parent: it ends as it likes, and calls raise there."""
+    dist.barrier()
+    big = torch.ones(3000000)
+    ends = [lambda: None, dist.destroy_process_group, lambda: raises(bough_torch.shrink, "bough: shrink: the process forked"),
+            lambda: raises(lambda: dist.all_reduce(torch.ones(3)), "bough: all_reduce: the process forked"),
+            lambda: bough_torch.report(), lambda: raises(works[0].wait, "bough: wait: the process forked")]
+    for end in ends:
+        works = [dist.all_reduce(big, async_op=True)]  # the helper holds the lock now and then
+        works[0].get_future()
+        child = os.fork()
+        if child == 0:
+            if end is ends[-1] and works[0].is_completed():
+                sys.exit(0)
+            end()
+            sys.exit(0)  # as a program ends
+        assert code_of(child, time.time() + 20) == 0
+        works[0].wait()
+    x = torch.ones(3)
+    dist.all_reduce(x)
+    assert x[0] == size
+
+
 def test_dropped(rank, size):
     """The group is destroyed while operations are in flight whose works nobody holds: they end well."""
     dist.barrier()  # all have left the store, which ends with rank 0
@@ -1100,7 +1123,7 @@ TESTS = {  # name: ranks, environment
     "not_come": ([3], {}), "two_machines": ([4], {}),
     "two_machines_by_interface": ([2], {"BOUGH_SOCKET_IFNAME": "other"}),
     "two_machines_grow": ([4], {}),
-    "callbacks": ([2, 3], {}), "power_sgd": ([2], {}),
+    "callbacks": ([2, 3], {}), "power_sgd": ([2], {}), "forks": ([2], {}),
     "exits": ([3], {}), "dropped": ([3], {}), "many": ([2], {}), "apart": ([3], {}), "gone": ([3], {}), "again": ([2], {}), "helper": ([2, 4], {}),
     "training": ([2, 3, 4], {}), "uneven": ([2, 4], {}), "two_groups": ([2, 4], {}),
     "buckets": ([2, 4], {"BOUGH_TORCH_SAME_BITS": "1"}), "same_bits": ([3, 4], {"BOUGH_TORCH_SAME_BITS": "1"}),
