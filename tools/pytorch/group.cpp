@@ -112,7 +112,7 @@ bough::meeting_place place_of(const meeting& where) {
 
 // What the members of a group tell those who join it.
 struct custom {
-    std::uint64_t is_member = 0, job = 0, timeout_ns = 0, has_same_bits = 0, is_wide = 0;
+    std::uint64_t is_member = 0, job = 0, timeout_ns = 0, has_same_bits = 0, is_wide = 0, changes = 0;
 };
 // Tells or learns it, and joins.
 template <class W>
@@ -123,7 +123,7 @@ std::optional<transport> meet(W& wire, custom& its, const std::string& address, 
     if (s) return std::nullopt;
     for (const custom& told : all)
         if (its.is_member == 0 && told.is_member != 0)
-            its = {0, told.job, told.timeout_ns, told.has_same_bits, told.is_wide};
+            its = {0, told.job, told.timeout_ns, told.has_same_bits, told.is_wide, told.changes};
     bough::composite_options joining = joining_within(timeout_ns);
     joining.between.bind = address;
     return bough::join_composite(wire, joining, s);
@@ -425,7 +425,7 @@ public:
         check_is_in();
         const std::uint64_t usual = comm_->options().timeout_ns;
         comm_->set_timeout_ns(timeout_ns);
-        custom mine{1, comm_->options().report.job, timeout_ns_, has_same_bits_, is_wide_};
+        custom mine{1, comm_->options().report.job, timeout_ns_, has_same_bits_, is_wide_, changes_};
         bough::status s;
         std::optional<communicator> grown = bough::grow(
             *comm_, place, size,
@@ -880,9 +880,10 @@ std::uint64_t number_of_job(store_wire_up& wire, std::uint64_t timeout_ns) {
     return all[0];
 }
 
-auto recording_of(const options& chosen, bough::rank_t rank) {
+// `joined`: who joins a group may have the rank of one that was lost, whose recording stays.
+auto recording_of(const options& chosen, bough::rank_t rank, const std::string& joined = "") {
     return bough::recording_file(std::string(chosen.reports) + "/group" + chosen.name + ".rank" + std::to_string(rank) +
-                                 ".bough");
+                                 joined + ".bough");
 }
 
 } // namespace
@@ -956,7 +957,8 @@ group* join(const meeting& where, const options& chosen, std::uint64_t timeout_n
             [&](auto& wire, bough::status& result) {
                 std::optional<transport> link = meet(wire, its, address, timeout_ns, result);
                 how.report.job = its.job;
-                if (link && *chosen.reports != '\0') how.report.file = recording_of(chosen, wire.rank());
+                if (link && *chosen.reports != '\0')
+                    how.report.file = recording_of(chosen, wire.rank(), ".joined" + std::to_string(its.changes + 1));
                 return link;
             },
             s);

@@ -668,6 +668,8 @@ def test_grow(rank, size):
     if rank == 2:
         text = bough_torch.doctor(os.environ["FOLDER"])
         assert "group0: " in text, text
+        names = os.listdir(os.environ["FOLDER"])  # that of the killed rank is still there
+        assert {"group0.rank%s.bough" % r for r in ("0", "1", "2", "1.joined2", "3.joined3")} <= set(names), names
     if rank == 0:
         store.wait(["turned away"])
     dist.barrier()
