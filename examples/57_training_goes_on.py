@@ -57,7 +57,7 @@ def worker(rank, size, port, place):
             step += 1
         except RuntimeError as error:
             if rank == 0:
-                print("step %d: %s" % (step, str(error).split(":")[2].strip()))
+                print("step %d: %s" % (step, str(error).splitlines()[0]))
             bough_torch.shrink()
             model = None
     weights = torch.cat([p.detach().flatten() for p in net.parameters()])

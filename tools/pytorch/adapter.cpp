@@ -3,6 +3,7 @@
 // and Work is told when they are done. Nothing here knows bough.
 #include "group.hpp"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ThreadLocalState.h>
 #include <algorithm>
 #include <atomic>
@@ -400,6 +401,11 @@ public:
 
 private:
     work_ptr made(OpType type, const char* title, tensors outputs) {
+        if (type != OpType::SEND)
+            for (const at::Tensor& t : outputs)
+                TORCH_CHECK(!t.defined() || at::has_internal_overlap(t) != at::MemOverlap::Yes,
+                            "bough: ", title + std::strlen("bough:"),
+                            ": elements of an output share their memory, as in a tensor of expand(): give its clone()");
         return c10::make_intrusive<BoughWork>(engine_, getRank(), type, title, std::move(outputs));
     }
     c10::intrusive_ptr<Work> begun(const work_ptr& w, std::vector<bough_torch::call> calls) {

@@ -255,6 +255,15 @@ def test_bad_arguments(rank, size):
     raises(lambda: dist.all_gather([torch.empty(2)] * (size - 1), torch.empty(2)), "tensor")
     raises(lambda: dist.all_gather([torch.empty(3)] * size, torch.empty(2)), "sizes")
     raises(lambda: dist.all_to_all_single(torch.empty(size), torch.empty(size), [1] * size, [2] * size), "splits")
+    wide = torch.ones(1).expand(4)  # as an input it is as good as others
+    outputs = {"all_reduce": lambda: dist.all_reduce(wide), "broadcast": lambda: dist.broadcast(wide, 0),
+               "recv": lambda: dist.recv(wide, 1 - rank), "all_gather": lambda: dist.all_gather([wide] * size, wide),
+               "reduce_scatter_tensor": lambda: dist._reduce_scatter_base(wide, torch.ones(4 * size))}
+    for name, call in outputs.items():
+        assert raises(call, "share their memory").startswith("bough: %s: " % name)
+    got = [torch.empty(4) for _ in range(size)]
+    dist.all_gather(got, wide)
+    same(got[1], torch.ones(4))
     x = torch.ones(2)
     dist.all_reduce(x)  # nothing of that has broken the group
     assert x[0] == size
