@@ -91,7 +91,8 @@ list allreduce_list() {
                  const bough::dual_root_allreduce made{arity};
                  if (const bough::status bad = made.check({})) throw usage_error("--degree", bad.argument);
                  return made;
-             }},
+             },
+             nullptr, "arity"},
             {"late_rank", "late_rank_allreduce", bough::late_rank_allreduce{}},
             {"slow_rank", "slow_rank_allreduce", bough::slow_rank_allreduce{}},
             {"by_owner", "by_owner_allreduce", bough::by_owner_allreduce{}},

@@ -12,10 +12,11 @@ struct named_algorithm {
     std::string_view name;
     std::string_view cpp; // as one writes it in C++ after bough::, without a degree
     bough::any_algorithm algorithm;
-    // With --degree (its ports, or blocks per message); null if it takes none. Throws usage_error.
+    // With --degree (its ports, arity, or blocks per message); null if it takes none. Throws usage_error.
     bough::any_algorithm (*of_degree)(bough::rank_t) = nullptr;
     // With --extents; --degree is 0 if it is not given. Null if it takes none.
     bough::any_algorithm (*of_grid)(const bough::grid_extents&, bough::rank_t degree) = nullptr;
+    std::string_view degree_in_cpp = "ports"; // the member that --degree sets
 };
 
 // Of a collective, those that are no trees.

@@ -32,7 +32,8 @@ std::string cpp_of(const asked_plan& asked, const cli::algorithm_name& name) {
     const auto all = cli::named_algorithms(asked.what.collective);
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto& a) { return a.name == name.name; });
     const std::string made = "bough::" + std::string(found->cpp);
-    return name.degree ? made + "{.ports = " + std::to_string(*name.degree) + '}' : with_braces(made);
+    if (!name.degree) return with_braces(made);
+    return made + "{." + std::string(found->degree_in_cpp) + " = " + std::to_string(*name.degree) + '}';
 }
 
 } // namespace
