@@ -17,6 +17,7 @@
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -26,7 +27,7 @@ using nic::reason;
 
 namespace {
 
-constexpr nic::needs sum = nic::needs_of<plus, long>;
+constexpr nic::needs sum = nic::needs_of<plus, std::int64_t>;
 constexpr auto sixteen = plan_reduce(binomial{}, {.size = 16});
 
 reason why(const auto& plan, const nic::needs& op, const nic::capabilities& target,
@@ -74,11 +75,11 @@ TEST_CASE("each reason to refuse", "[nic]") {
     CHECK(why(sixteen, sum, nic::capabilities_of<nic::cxi>, {.accumulate = true}) == reason::accumulate);
     CHECK(why(sixteen, nic::needs_of<plus, double>, nic::capabilities_of<nic::tc>) == reason::floating_point);
     CHECK(why(sixteen, nic::needs_of<plus, short>, nic::capabilities_of<nic::portals4>) == reason::element);
-    CHECK(why(sixteen, nic::needs_of<multiplies, long>, nic::capabilities_of<nic::portals4>) == reason::op);
+    CHECK(why(sixteen, nic::needs_of<multiplies, std::int64_t>, nic::capabilities_of<nic::portals4>) == reason::op);
     CHECK(why(sixteen, nic::needs_of<min, double>, nic::capabilities_of<nic::portals4>) == reason::op);
     CHECK(why(sixteen, sum, nic::capabilities_of<nic::portals4>) == reason::none);
     const auto around = plan_allreduce(ring{}, {.size = 4});
-    CHECK(why(around, nic::needs_of<test::affine_op, unsigned long>, host, {.elements = 4}) == reason::commutative);
+    CHECK(why(around, nic::needs_of<test::affine_op, std::uint64_t>, host, {.elements = 4}) == reason::commutative);
     const auto counted = plan_allreduce(census{}, {.size = 6});
     CHECK(why(counted, nic::needs_of<plus, double>, host) == reason::exact);
     // A multicast needs no more than one message at a time; a tree of sends, or credits, do.
@@ -100,7 +101,8 @@ TEST_CASE("all ranks are refused, or none", "[nic]") {
         CHECK(made.why == nic::refusal{reason::inlets, 0, 100, 64});
     }
     // What only an inner rank does concerns the leaves too.
-    CHECK(nic::assemble(sixteen, 15, nic::needs_of<multiplies, long>, nic::portals4::limits).why.reason == reason::op);
+    CHECK(nic::assemble(sixteen, 15, nic::needs_of<multiplies, std::int64_t>, nic::portals4::limits).why.reason ==
+          reason::op);
     CHECK(nic::assemble(sixteen, 15, sum, nic::host::limits).program ==
           nic::assemble_all(sixteen, sum, nic::host::limits).programs[15]);
 }

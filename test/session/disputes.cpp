@@ -11,6 +11,9 @@
 #include <bough/tree/flat.hpp>
 
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -114,8 +117,9 @@ static_assert([] { // what differs in one bit has another hash
         return tag.digest.hash;
     };
     const auto words = std::bit_cast<std::array<std::uint64_t, 5>>(honest);
+    constexpr bool low_first = std::endian::native == std::endian::little; // the last three bytes are nothing's
     for (std::size_t i = 0; i != 5; ++i)
-        for (int bit = 0; bit != (i == 4 ? 40 : 64); ++bit) {
+        for (int bit = i == 4 && !low_first ? 24 : 0; bit != (i == 4 && low_first ? 40 : 64); ++bit) {
             auto changed = words;
             changed[i] ^= std::uint64_t{1} << bit;
             if (hash_of(std::bit_cast<call_signature>(changed)) == hash_of(honest)) return false;
