@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plan that is proved while it is compiled: -D RANKS=13 -D ALGORITHM=recursive_doubling; without them the headers alone.
+// A plan that is proved while it is compiled: -D RANKS=13 -D ALGORITHM=recursive_doubling; without
+// them the headers alone.
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/verify/verify.hpp>

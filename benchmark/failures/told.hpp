@@ -7,8 +7,10 @@
 //   death     rank 1 is killed (SIGKILL) before an allreduce
 //   stop      rank 1 is stopped (SIGSTOP) before an allreduce
 //   late      rank 1 joins 3 s after the others
-//   nan       an allreduce with max of 1, 2, 3 and 4; in three further calls rank 0, 1 or 2 has a NaN in place of its number
-//   flood     rank 0 makes 50,000 broadcasts of 4 KiB to rank 1, which for 3 s waits for rank 2 in another group first
+//   nan       an allreduce with max of 1, 2, 3 and 4; in three further calls rank 0, 1 or 2 has a NaN
+//             in place of its number
+//   flood     rank 0 makes 50,000 broadcasts of 4 KiB to rank 1, which for 3 s waits for rank 2 in
+//             another group first
 // There are three ranks, and four for nan. Whoever has deadlines uses 5 s.
 #ifndef BOUGH_BENCHMARK_FAILURES_TOLD_HPP
 #define BOUGH_BENCHMARK_FAILURES_TOLD_HPP

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
@@ -9,13 +10,11 @@
 #include <bough/algorithm/pipelined_blocks.hpp>
 #include <bough/algorithm/reduce/circulant.hpp>
 #include <bough/algorithm/reverse.hpp>
-#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
-#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -90,21 +89,6 @@ void check_conditions(rank_t p) {
     REQUIRE(right);
 }
 
-template <Plan P>
-plan_traits prove(const P& plan) {
-    const claim_verdict found = verify_claims(plan);
-    REQUIRE(found);
-    REQUIRE(verify(plan, {.eager_slots = 2}));
-    for (rank_t r = 0; r != plan.size(); ++r) { // neither more nor less scratch than declared
-        std::set<std::pair<std::uint32_t, block_t>> used;
-        for (const step& s : plan.schedule_of(r))
-            for (block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                used.insert({s.out.buffer.index, b});
-        REQUIRE(used.size() == plan.scratch(r));
-    }
-    return found.proof.traits;
-}
-
 // T(n) of a pipeline.
 double time_of(std::uint64_t blocks, std::uint64_t extra, double alpha, double beta, double bytes) {
     const auto n = static_cast<double>(blocks);
@@ -151,14 +135,14 @@ TEST_CASE("n blocks take n - 1 + ceil(log2 p) rounds, to any number of ranks and
                 CAPTURE(p, n, root);
                 const dimensions at{.size = p, .root = root, .blocks = n};
                 const auto broadcast = plan_broadcast(circulant_broadcast{}, at);
-                const plan_traits there = prove(broadcast);
+                const plan_traits there = test::prove_with_claims(broadcast);
                 CHECK(test::rounds_in_order(broadcast) == n - 1 + q);
                 CHECK(there.rounds >= n - 1 + q);
                 CHECK(there.volume == std::uint64_t{p - 1} * n);
                 CHECK(there.messages == there.volume);
                 CHECK(there.volume_max <= n - 1 + q);
                 const auto reduce = plan_reduce(circulant_reduce{}, at);
-                const plan_traits back = prove(reduce);
+                const plan_traits back = test::prove_with_claims(reduce);
                 CHECK(test::rounds_in_order(reduce) == n - 1 + q);
                 CHECK(back.rounds >= n - 1 + q);
                 CHECK(back.volume == there.volume);
@@ -188,11 +172,13 @@ TEST_CASE("n blocks take n - 1 + ceil(log2 p) rounds among up to 4097 ranks, mes
 
 TEST_CASE("one rank, and no blocks") {
     for (const block_t n : {0u, 1u, 4u}) {
-        CHECK(prove(plan_broadcast(circulant_broadcast{}, {.size = 1, .blocks = n})).messages == 0);
-        CHECK(prove(plan_reduce(circulant_reduce{}, {.size = 1, .blocks = n})).messages == 0);
+        CHECK(test::prove_with_claims(plan_broadcast(circulant_broadcast{}, {.size = 1, .blocks = n})).messages == 0);
+        CHECK(test::prove_with_claims(plan_reduce(circulant_reduce{}, {.size = 1, .blocks = n})).messages == 0);
     }
-    CHECK(prove(plan_broadcast(circulant_broadcast{}, {.size = 9, .root = 4, .blocks = 0})).messages == 0);
-    CHECK(prove(plan_reduce(circulant_reduce{}, {.size = 9, .root = 4, .blocks = 0})).messages == 0);
+    CHECK(
+        test::prove_with_claims(plan_broadcast(circulant_broadcast{}, {.size = 9, .root = 4, .blocks = 0})).messages ==
+        0);
+    CHECK(test::prove_with_claims(plan_reduce(circulant_reduce{}, {.size = 9, .root = 4, .blocks = 0})).messages == 0);
     for (const rank_t p : {1u, 2u, 3u, 4u, 5u, 1000u})
         CHECK(circulant_broadcast{}.natural_blocks(p) == std::max(1u, ceil_log2(p)));
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
 #include "support/ports.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/double_tree.hpp>
-#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <set>
-#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -36,21 +35,6 @@ static_assert(test::proven_for<allreduce_of<3, 0>, 1, 5>());
 
 // The rounds of the colouring: a block every other round in each tree, and two rounds a level at most.
 std::uint32_t most_rounds(rank_t p, block_t n) { return n + 2 * static_cast<std::uint32_t>(std::bit_width(p - 1) - 1); }
-
-template <Plan P>
-plan_traits prove(const P& plan) {
-    const claim_verdict found = verify_claims(plan);
-    REQUIRE(found);
-    REQUIRE(verify(plan, {.eager_slots = 2}));
-    for (rank_t r = 0; r != plan.size(); ++r) { // neither more nor less scratch than declared
-        std::set<std::pair<std::uint32_t, block_t>> used;
-        for (const step& s : plan.schedule_of(r))
-            for (block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                used.insert({s.out.buffer.index, b});
-        REQUIRE(used.size() == plan.scratch(r));
-    }
-    return found.proof.traits;
-}
 
 } // namespace
 
@@ -93,19 +77,19 @@ TEST_CASE("double trees: any number of ranks and blocks, in n + 2 floor(log2(p -
                 CAPTURE(p, n, root);
                 const dimensions at{.size = p, .root = root, .blocks = n};
                 const auto broadcast = plan_broadcast(double_tree{}, at);
-                const plan_traits there = prove(broadcast);
+                const plan_traits there = test::prove_with_claims(broadcast);
                 CHECK(test::rounds_in_order(broadcast) <= most_rounds(p, n));
                 CHECK(there.volume == std::uint64_t{p - 1} * n);
                 CHECK(there.volume_max <= std::max<std::uint64_t>(n + 1, 2 * (n / 2)));
                 CHECK(there.peers_max <= 4);
                 CHECK(there.scratch_max == 0);
                 const auto reduce = plan_reduce(double_tree{}, at);
-                const plan_traits back = prove(reduce);
+                const plan_traits back = test::prove_with_claims(reduce);
                 CHECK(test::rounds_in_order(reduce) <= most_rounds(p, n) + n % 2);
                 CHECK(back.volume == there.volume);
                 CHECK(back.combines == there.volume);
                 const auto allreduce = plan_allreduce(double_tree{}, at);
-                const plan_traits both = prove(allreduce);
+                const plan_traits both = test::prove_with_claims(allreduce);
                 CHECK(test::rounds_in_order(allreduce) <= 2 * most_rounds(p, n) + n % 2);
                 CHECK(both.volume == 2 * there.volume);
                 CHECK(both.combines == there.volume);
@@ -119,9 +103,9 @@ TEST_CASE("double trees: one rank, and no blocks") {
     for (const rank_t p : {1u, 2u, 6u})
         for (const block_t n : {0u, 1u, 5u}) {
             const dimensions at{.size = p, .root = p - 1, .blocks = n};
-            prove(plan_broadcast(double_tree{}, at));
-            prove(plan_reduce(double_tree{}, at));
-            prove(plan_allreduce(double_tree{}, at));
+            test::prove_with_claims(plan_broadcast(double_tree{}, at));
+            test::prove_with_claims(plan_reduce(double_tree{}, at));
+            test::prove_with_claims(plan_allreduce(double_tree{}, at));
         }
     CHECK(double_tree_broadcast{}.natural_blocks(1) == 2);
     CHECK(double_tree_broadcast{}.natural_blocks(9) == 8);

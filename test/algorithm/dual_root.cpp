@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
@@ -7,13 +8,10 @@
 #include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -37,18 +35,7 @@ rank_t depth_of(rank_t size, rank_t arity) {
 }
 
 plan_traits prove(const dual_root_allreduce& algorithm, const dimensions& at) {
-    const auto plan = plan_allreduce(algorithm, at);
-    const claim_verdict found = verify_claims(plan);
-    REQUIRE(found);
-    REQUIRE(verify(plan, {.eager_slots = 2}));
-    for (rank_t r = 0; r != at.size; ++r) { // neither more nor less scratch than declared
-        std::set<std::pair<std::uint32_t, block_t>> used;
-        for (const step& s : plan.schedule_of(r))
-            for (block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                used.insert({s.out.buffer.index, b});
-        REQUIRE(used.size() == plan.scratch(r));
-    }
-    return found.proof.traits;
+    return test::prove_with_claims(plan_allreduce(algorithm, at));
 }
 
 // Runs all ranks, a step each in turn, with strings: an op that shows the order of its operands.

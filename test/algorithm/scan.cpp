@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
@@ -9,7 +10,6 @@
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/walk.hpp>
-#include <bough/verify/verify_claims.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -69,23 +69,10 @@ constexpr std::uint32_t fewest_in_any_order(rank_t p) {
 
 template <Plan P>
 plan_traits prove(const P& plan) {
-    const claim_verdict found = verify_claims(plan);
-    REQUIRE(found);
-    REQUIRE(verify(plan, {.eager_slots = 2}));
-    REQUIRE(found.proof.traits.rounds == test::rounds_in_order(plan));
-    CHECK_FALSE(found.proof.traits.needs_commutative);
-    for (rank_t r = 0; r != plan.size(); ++r) { // neither more nor less scratch than declared
-        block_t used = 0;
-        std::vector<std::uint32_t> planes;
-        for (const step& s : plan.schedule_of(r))
-            if (s.writes() && is_scratch(s.out.buffer)) {
-                bool is_new = true;
-                for (const std::uint32_t p : planes) is_new &= p != s.out.buffer.index;
-                if (is_new) planes.push_back(s.out.buffer.index), used += s.out.count;
-            }
-        REQUIRE(used == plan.scratch(r));
-    }
-    return found.proof.traits;
+    const plan_traits traits = test::prove_with_claims(plan);
+    REQUIRE(traits.rounds == test::rounds_in_order(plan));
+    CHECK_FALSE(traits.needs_commutative);
+    return traits;
 }
 
 // Runs the schedules one step at a time with strings: an op that shows the order of its operands.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
@@ -9,7 +10,6 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/transport/in_process.hpp>
-#include <bough/verify/verify_claims.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,21 +51,6 @@ std::uint32_t parts_of(const grid_extents& grid) {
     return parts;
 }
 
-template <Plan P>
-plan_traits prove(const P& plan) {
-    const claim_verdict found = verify_claims(plan);
-    REQUIRE(found);
-    REQUIRE(verify(plan, {.eager_slots = 2}));
-    for (rank_t r = 0; r != plan.size(); ++r) { // neither more nor less scratch than declared
-        std::set<std::pair<std::uint32_t, block_t>> used;
-        for (const step& s : plan.schedule_of(r))
-            for (block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                used.insert({s.out.buffer.index, b});
-        REQUIRE(used.size() == plan.scratch(r));
-    }
-    return found.proof.traits;
-}
-
 } // namespace
 
 TEST_CASE("trivance: all tori of powers of three, in log3 p rounds for each half") {
@@ -73,13 +58,13 @@ TEST_CASE("trivance: all tori of powers of three, in log3 p rounds for each half
         const rank_t p = size_of(grid);
         const std::uint32_t q = log3(p), parts = parts_of(grid);
         CAPTURE(grid.text().c_str());
-        const plan_traits whole = prove(plan_allreduce(trivance_census{grid}, {.size = p}));
+        const plan_traits whole = test::prove_with_claims(plan_allreduce(trivance_census{grid}, {.size = p}));
         CHECK(whole.rounds == 2 * parts * q);
         CHECK(whole.hops == q);
         CHECK(whole.volume_max == 2 * parts * q);
         CHECK(whole.combines_max == 2 * parts * q);
         CHECK(whole.rank_consistent == (p == 1));
-        const plan_traits halves = prove(plan_allreduce(trivance_allreduce{grid}, {.size = p}));
+        const plan_traits halves = test::prove_with_claims(plan_allreduce(trivance_allreduce{grid}, {.size = p}));
         CHECK(halves.rounds == 4 * parts * q);
         CHECK(halves.hops == 2 * q);
         CHECK(halves.volume_max == 2 * std::uint64_t{parts} * (p - 1));
@@ -93,8 +78,9 @@ TEST_CASE("trivance: a census of any number of blocks") {
     for (const block_t blocks : {0u, 1u, 2u, 5u})
         for (const grid_extents& grid : {grid_extents{9}, grid_extents{3, 3}, grid_extents{3, 3, 3}}) {
             CAPTURE(blocks, grid.text().c_str());
-            prove(plan_allreduce(trivance_census{grid}, {.size = size_of(grid), .blocks = blocks}));
-            prove(plan_allreduce(inexact_trivance_census{grid}, {.size = size_of(grid), .blocks = blocks}));
+            test::prove_with_claims(plan_allreduce(trivance_census{grid}, {.size = size_of(grid), .blocks = blocks}));
+            test::prove_with_claims(
+                plan_allreduce(inexact_trivance_census{grid}, {.size = size_of(grid), .blocks = blocks}));
         }
 }
 

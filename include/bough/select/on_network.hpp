@@ -149,8 +149,9 @@ bool in_a_row(const dimensions& at, const network& over) {
 
 // On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
 // and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one
-// rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have several hosts each: swing on one ring, for these three. If the
-// ranks stand in a row, as on a mesh of one dimension: dual_root, for allreduce.
+// rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have
+// several hosts each: swing on one ring, for these three. If the ranks stand in a row, as on a mesh of
+// one dimension: dual_root, for allreduce.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;

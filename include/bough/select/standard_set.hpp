@@ -22,9 +22,8 @@ namespace bough::inline BOUGH_ABI {
 
 // Each header in standard/ specialises it with a function add(auto& list, at, what). The list is a
 // candidate_list. It may have add_for_any_partition and add_in_order, too, for what is worth a look
-// only where that is required. It may have add_for_any_partition and add_in_order, too, for what is worth a look
-// only where that is required. `auto` makes the function a template, so that a program compiles the candidates
-// only if it leaves the choice to the library.
+// only where that is required. `auto` makes the function a template, so that a program compiles the
+// candidates only if it leaves the choice to the library.
 template <class Goal>
 struct standard_set;
 

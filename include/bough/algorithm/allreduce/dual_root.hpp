@@ -14,12 +14,11 @@
 //             talks to a + 1 ranks at most
 // Combines    p n blocks in all: a n on a rank at most, and n more on a root
 // Scratch     a block to land in for each child and block; on a root also for each block of the other root
-// Time        alpha_beta_gamma, t = alpha + beta m / n, g = gamma m / n, without slack: at most (a d + 1) (t + g) +
-//             a d t + (n - 1) (a + 1) (t + g), and just that for a = 1, p > 2. Slack changes that by some
-//             percent, and hides combining where messages land early. Slack changes that by some
-//             percent, and hides combining where messages land early. So 2 beta m for long vectors and
-//             a = 1, 3 beta m for a = 2. If a rank sends on two cables at once, a = 1 takes beta m: on
-//             ranks in a row nothing is faster
+// Time        alpha_beta_gamma, t = alpha + beta m / n, g = gamma m / n, without slack: at most
+//             (a d + 1) (t + g) + a d t + (n - 1) (a + 1) (t + g), and just that for a = 1, p > 2. So 2 beta m
+//             for long vectors and a = 1, 3 beta m for a = 2. Slack changes that by some percent, and hides
+//             combining where messages land early. If a rank sends on two cables at once, a = 1 takes beta m:
+//             on ranks in a row nothing is faster
 // Determinism the bracket depends on p and the arity alone; every rank gets the same bits
 // Errors      arity: not between 1 and 16
 // Source      Traeff, "A Doubly-pipelined, Dual-root Reduction-to-all Algorithm and Implementation", arXiv

@@ -17,10 +17,11 @@
 // Traffic     a rank sends 2 q m; allreduce: 2 (1 - 1/p) m
 // Combines    census 2 q m on each rank; allreduce (1 - 1/p) m
 // Scratch     census: two planes; allreduce: two thirds of one
-// Time        with ports for all cables of a torus of D equal extents, if no two messages share a link: q (alpha +
-//             beta m / D); allreduce: 2 q alpha + (1 - 1/p) beta m / D. But messages at distance 3^k share links: the
-//             busiest one of a ring carries (p - 1) m / 2, of the allreduce 2 q m / 3. alpha_beta_gamma: 2 q (c alpha + m beta + m gamma); allreduce: 4 q c alpha +
-//             (1 - 1/p) m (2 beta + gamma)
+// Time        with ports for all cables of a torus of D equal extents, if no two messages share a link:
+//             q (alpha + beta m / D); allreduce: 2 q alpha + (1 - 1/p) beta m / D. But messages at distance
+//             3^k share links: the busiest one of a ring carries (p - 1) m / 2, of the allreduce 2 q m / 3.
+//             alpha_beta_gamma: 2 q (c alpha + m beta + m gamma); allreduce: 4 q c alpha + (1 - 1/p) m
+//             (2 beta + gamma)
 // Determinism census: every rank has a bracket of its own, so all get the same bits only with an exact op.
 //             Allreduce: the bracket of a block depends on its number; same bits on every rank
 // Pre         allreduce: a block for each rank and part

@@ -11,7 +11,8 @@
 //             is the smallest number with 2^q - 2^(q - k) >= p - 1: 1 if p - 1 is a power of two, 2 up
 //             to 3/4 2^q, q only if p = 2^q
 // Traffic     the whole vector once a round
-// Combines    as many blocks as a rank receives, less one vector (rank 0: none); up to k - 1 vectors more for what it sends
+// Combines    as many blocks as a rank receives, less one vector (rank 0: none); up to k - 1 vectors more for
+//             what it sends
 // Scratch     two planes; one on rank 1, none on rank 0; for two ranks none
 // Time        alpha_beta_gamma, m bytes: q (alpha + m beta) + (q + k - 2) m gamma, less m gamma if p is a
 //             power of two from 8 on. A rank first combines what it sends next, and the rest while that
