@@ -518,8 +518,9 @@ public:
         made->told = told;
         made->is_heard = is_heard;
         made->context = context;
+        const std::string name = count == 0 ? "call of nothing" : name_of(calls[0].kind);
         if (is_in_child()) {
-            made->error = std::string(name_of(calls[0].kind)) + ": " + bough::describe(bough::errc::forked_child);
+            made->error = name + ": " + bough::describe(bough::errc::forked_child);
             return made->tell();
         }
         std::condition_variable* called = nullptr;
@@ -529,8 +530,8 @@ public:
             --starters_;
             try {
                 if (over_ != nullptr)
-                    throw std::runtime_error(std::string(name_of(calls[0].kind)) + ": this group has been " + over_ +
-                                             ": use the new one");
+                    throw std::runtime_error(name + ": this group has been " + over_ + ": use the new one");
+                if (in_flight_.size() == in_flight_.capacity()) in_flight_.reserve(2 * in_flight_.size() + 8);
                 made->parts.reserve(count);
                 for (std::size_t i = 0; i != count; ++i)
                     made->parts.push_back({started(calls[i]), name_of(calls[i].kind)});
@@ -568,7 +569,8 @@ public:
             }
             if (ended && !is_nested) --waiters_;
             std::condition_variable* called = nullptr;
-            if (needs_helper() && (is_nested || (ended && ended->is_heard(ended->context)))) called = call_helper();
+            if (needs_helper() && (is_nested || (ended && (!is_helped_ || ended->is_heard(ended->context)))))
+                called = call_helper();
             lock.unlock();
             if (called != nullptr) called->notify_one();
             if (ended) {
@@ -674,7 +676,7 @@ private:
             helpers_.emplace_back([this] { help(); });
             ++idle_;
         } catch (const std::system_error&) { // no more threads: one that tells now is back later
-            if (helpers_.empty()) throw;
+            if (helpers_.empty() && !stopping_) throw;
         }
     }
     // A callback that a helper runs may wait for other jobs: so they are moved on until it is back.

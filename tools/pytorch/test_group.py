@@ -545,7 +545,9 @@ def test_shrink_alone(rank, size):
         assert x[4] == size, turn
     for _ in range(20):
         dist.barrier()
+        old = dist.group.WORLD
         bough_torch.shrink()
+    raises(lambda: old.allgather_coalesced([[] for _ in range(size)], []).wait(), "bough: call of nothing: ", "shrunk")
 
 
 def test_no_store(rank, size):
