@@ -53,14 +53,14 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
         return comm.refuse(bad);
     T* const to = comm.rank() == 0 ? nullptr : out.data(); // nothing is written there
     if (status said;
-        detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, detail::op_state_of(op), choice, said))
+        detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, __builtin_addressof(op), choice, said))
         return said;
     return guard_call(comm, [&]() -> status {
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = to, .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
-        typed.signature = signature_of<T, O>(in.size(), 0);
+        typed.signature = signature_of<T>(op, in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
             return run_and_remember<goal::exscan, O>(comm, typed, choice);
         else

@@ -49,14 +49,14 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
     if (status said; detail::repeat_call<goal::scan, O>(comm, in.data(), out.data(), in.size(), 0,
-                                                        detail::op_state_of(op), choice, said))
+                                                        __builtin_addressof(op), choice, said))
         return said;
     return guard_call(comm, [&]() -> status {
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
-        typed.signature = signature_of<T, O>(in.size(), 0);
+        typed.signature = signature_of<T>(op, in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
             return run_and_remember<goal::scan, O>(comm, typed, choice);
         else

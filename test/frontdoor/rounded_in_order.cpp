@@ -8,15 +8,18 @@
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/allreduce.hpp>
+#include <bough/batch.hpp>
 #include <bough/communicator.hpp>
 #include <bough/decision.hpp>
 #include <bough/error.hpp>
+#include <bough/exscan.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/op/quantised_sum.hpp>
 #include <bough/op/rounded_once.hpp>
 #include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/scan.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/simulated.hpp>
@@ -24,9 +27,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -273,6 +279,81 @@ TEST_CASE("rounded_once by owners: ranks whose counts, ops or scales differ are 
         else
             allreduce(comm, std::span(x), rounded_once{}, by_owner{}, s);
     });
+}
+
+// A user's op with a number. Each rank would add another one.
+struct plus_and {
+    double more = 0;
+    double operator()(double a, double b) const noexcept { return a + b + more; }
+    std::uint64_t hash_of_values() const noexcept { return std::bit_cast<std::uint64_t>(more); }
+};
+
+TEST_CASE("an op's numbers are compared, also where a few values travel as states", "[frontdoor]") {
+    using narrow = std::span<bf16>;
+    using call = std::function<void(communicator<in_process::endpoint>&, narrow, const rounded_once<>&, status&)>;
+    const auto said_by_all = [](const call& run, int turns_before) {
+        std::vector<status> said(3);
+        in_process{3}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            std::vector<bf16> x(12, bf16(1.f));
+            rounded_once<> op{.after = 0.5f};
+            status& mine = said[comm.rank()];
+            for (int turn = 0; turn != turns_before && !mine; ++turn) run(comm, x, op, mine); // is remembered
+            if (comm.rank() == 1) op.after = 0.25f;
+            if (!mine) run(comm, x, op, mine);
+        });
+        bool is_told = false, is_sentence = false;
+        for (const status& s : said) {
+            CAPTURE(message_of(s));
+            is_told |= s.code == errc::call_mismatch && s.mismatch == mismatch::op;
+            is_sentence |= message_of(s).find("the op differs in its numbers, such as a scale before or after "
+                                              "(rounded_once on both ranks)") != std::string::npos;
+        }
+        CHECK(is_told);
+        return is_sentence;
+    };
+    const call calls[] = {
+        [](auto& comm, narrow x, const auto& op, status& s) { allreduce(comm, x, op, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { allreduce(comm, x, op, ring{}, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { reduce(comm, x, op, root{1}, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { reduce_scatter(comm, x, op, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { scan(comm, x, op, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { exscan(comm, x, op, s); },
+        [](auto& comm, narrow x, const auto& op, status& s) { start_allreduce(comm, x, op).wait(s); },
+        [](auto& comm, narrow x, const auto& op, status& s) {
+            auto bound = bind_reduce(comm, x, op, root{0});
+            bound.start();
+            bound.wait(s);
+        },
+        [](auto& comm, narrow x, const auto& op, status& s) {
+            batch all;
+            all.add(x, op);
+            allreduce(comm, all, s);
+        },
+        [](auto& comm, narrow x, const auto& op, status& s) {
+            float states[] = {static_cast<float>(x[0])};
+            allreduce(comm, std::span(states), op, s);
+        },
+    };
+    for (std::size_t i = 0; i != std::size(calls); ++i)
+        for (const int turns_before : {0, 3}) {
+            CAPTURE(i, turns_before);
+            const bool is_sentence = said_by_all(calls[i], turns_before);
+            if (i < 2) CHECK(is_sentence); // envelopes alone tell less
+        }
+
+    std::vector<status> said(2);
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        status& mine = said[comm.rank()];
+        double x = 1;
+        plus_and op;
+        for (int turn = 0; turn != 4 && !mine; ++turn) {
+            if (turn == 3 && comm.rank() == 1) op.more = 2;
+            allreduce(comm, std::span(&x, 1), op, mine);
+        }
+    });
+    CHECK((message_of(said[0]) + message_of(said[1])).find("the op differs in its numbers") != std::string::npos);
 }
 
 // --- what goes wrong in the middle ---

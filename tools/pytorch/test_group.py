@@ -1124,6 +1124,13 @@ def test_rounded_once(rank, size):
         short = parts[rank][:50].clone()
         dist.all_reduce(short)
         assert torch.allclose(short.to(torch.float32), wide[:50], rtol=2**-8, atol=1e-3)
+        group = dist.new_group(timeout=datetime.timedelta(seconds=20))
+
+        def sum_beside_average():
+            dist.all_reduce(short, dist.ReduceOp.AVG if rank == 1 else dist.ReduceOp.SUM, group)
+            dist.barrier(group)
+
+        raises(sum_beside_average, "bough: ")
 
 
 TESTS = {  # name: ranks, environment

@@ -347,13 +347,15 @@ inline constexpr char door_tag = 0;
 // there is none. Pre: the arguments have been checked, and all blocks have one length.
 template <class Goal, class O, class T, RunsPlans Comm, class Choice>
 BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_t count, rank_t root,
-                                     const void* op_state, const Choice& choice, status& result) {
+                                     [[maybe_unused]] const O* op, const Choice& choice, status& result) {
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
         repeated_call* const known = comm.find_repeated({&door_tag<Goal, T, O>, count, root});
         if (known == nullptr || choice != automatic{}) return false;
+        if constexpr (HoldsNumbers<O>)
+            if (known->what.signature.op != signed_op<T>(*op)) return false;
         known->what.made.input = reinterpret_cast<const std::byte*>(in);
         known->what.made.output = reinterpret_cast<std::byte*>(out);
-        known->what.made.combine_state = op_state;
+        if constexpr (!std::is_void_v<O>) known->what.made.combine_state = op_state_of(*op);
         result = comm.run_repeated(*known);
         return true;
     }

@@ -4,7 +4,6 @@
 //
 //   op.template combine_many<T>(operands, size, out, count)    lifts, combines in this order, and lowers,
 //                                                              `count` values at any address each
-//   op.hash_of_values()    optional: of the numbers that it holds
 //
 // The plan must combine in series (bough/schedule/series.hpp). automatic{} takes one if it costs less than
 // every plan on states (problem::narrowing); all ranks see the same prices.
@@ -60,8 +59,7 @@ status run_choice_in_series([[maybe_unused]] Comm& comm, [[maybe_unused]] const 
 }
 
 // Runs the call if its plan combines in series, and sets `result`. False: it must run on states. `typed`
-// has no op yet. The numbers that an op has are part of the signature, since owners apply them to the values
-// of others: ranks that give different ones are told.
+// has no op yet.
 template <class Goal, RunsCalls Comm, class T, class O, class Choice>
 requires CombinesMany<O, T>
 bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& choice, status& result) {
@@ -70,8 +68,6 @@ bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& 
     const status said = guard_call(comm, [&]() -> status {
         typed.commutative = is_commutative_v<O>;
         typed.combine_many = &combine_many_bytes<O, T>;
-        if constexpr (requires { op.hash_of_values(); })
-            typed.signature.op = op_with_values(typed.signature.op, op.hash_of_values());
         if constexpr (std::same_as<Choice, automatic>) {
             using state = state_of<O, T>;
             constexpr auto narrowing = static_cast<std::uint32_t>(wire_size_v<state> / wire_size_v<T>);

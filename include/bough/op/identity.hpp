@@ -2,6 +2,7 @@
 // Identities: the 64 bits by which the signature of a call names its op and its element type.
 //
 //   op_identity<O>()      type_identity<T>()
+//   op_identity(op)       with the numbers that the op holds, if it tells of them: op.hash_of_values()
 // They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic
 // types, or by a specialisation. Otherwise they are a hash of the name that the linker knows. So
 // types that the linker tells apart have different identities: two lambdas of one function, local
@@ -12,8 +13,8 @@
 // wrong, but the status is success:
 //   - classes of one name in unnamed namespaces of two source files;
 //   - with g++, lambdas without a variable of their own in unnamed namespaces of two source files;
-//   - the values of ops: the state of a function object, what a function pointer or std::function points to. Two
-//     functions of one type are one op; give a lambda that calls the function.
+//   - the values of ops that have no hash_of_values(): the state of a function object, what a function pointer or
+//     std::function points to. Two functions of one type are one op; give a lambda that calls the function.
 // Without run-time type information (-fno-rtti) the ids themselves are taken: then neither local
 // classes of one name are told apart, nor, with g++, lambdas of one function that have the same
 // parameters. Ranks that are built by different compilers, or only in part with -fno-rtti, must
@@ -24,6 +25,7 @@
 #include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -97,6 +99,21 @@ struct named_op {
 template <class O>
 std::uint64_t op_identity() noexcept {
     return detail::named_op<O>::identity();
+}
+
+// An op with numbers that must be equal on all ranks, such as a scale.
+template <class O>
+concept HoldsNumbers = requires(const O& op) {
+    { op.hash_of_values() }
+    noexcept->std::same_as<std::uint64_t>;
+};
+
+template <class O>
+std::uint64_t op_identity([[maybe_unused]] const O& op) noexcept {
+    if constexpr (HoldsNumbers<O>)
+        return op_with_values(op_identity<O>(), op.hash_of_values());
+    else
+        return op_identity<O>();
 }
 
 template <class T>

@@ -15,12 +15,13 @@
 //   op.encode(values, blocks)
 //   op.decode(blocks, values, alone)                     alone: nothing was combined
 //   op.combine_blocks(operands, size, out, n)            what `size` ranks contribute to n blocks
-//   op.hash_of_values()                                  of the numbers that it holds
+//   op.hash_of_values()                                  HoldsNumbers (bough/op/identity.hpp)
 // None of them throws.
 #ifndef BOUGH_OP_LIFT_HPP
 #define BOUGH_OP_LIFT_HPP
 
 #include <bough/concepts/op.hpp>
+#include <bough/op/identity.hpp>
 #include <bough/op/wire.hpp>
 
 #include <concepts>
@@ -43,8 +44,7 @@ concept BlockwiseOp = !Op<O, T> && requires(const O& op, std::span<const T> in, 
                                             const std::byte* const* operands, std::size_t n) {
     requires O::block_values >= 1 && O::block_bytes >= 1;
     { O::blocks_of(n) } -> std::same_as<std::size_t>;
-    { op.hash_of_values() }
-    noexcept->std::same_as<std::uint64_t>;
+    requires HoldsNumbers<O>;
     { op.encode(in, blocks) }
     noexcept;
     { op.decode(blocks, out, true) }

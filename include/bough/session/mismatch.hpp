@@ -39,7 +39,7 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
     };
     look(mismatch::name, mine.name, theirs.name);
     look(mismatch::collective, mine.kind, theirs.kind);
-    if (differ_in_values(mine.op, theirs.op)) { // or one call of it runs on states, and the other in series
+    if (differ_in_values(mine.op, theirs.op)) { // or one call runs on states, and the other in series
         look(mismatch::count, mine.count, theirs.count);
         if (mine.type != theirs.type) look(mismatch::plan, mine.plan, theirs.plan);
     }
