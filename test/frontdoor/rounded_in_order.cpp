@@ -13,12 +13,14 @@
 #include <bough/decision.hpp>
 #include <bough/error.hpp>
 #include <bough/exscan.hpp>
+#include <bough/op/any_op.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/op/quantised_sum.hpp>
 #include <bough/op/rounded_once.hpp>
 #include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
+#include <bough/run_time.hpp>
 #include <bough/scan.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
@@ -354,6 +356,22 @@ TEST_CASE("an op's numbers are compared, also where a few values travel as state
         }
     });
     CHECK((message_of(said[0]) + message_of(said[1])).find("the op differs in its numbers") != std::string::npos);
+
+    std::vector<status> at_run_time(2);
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        status& mine = at_run_time[comm.rank()];
+        double x = 1;
+        const elements data{&x, 1, run_time_type_of<double>()};
+        plus_and op;
+        for (int turn = 0; turn != 4 && !mine; ++turn) {
+            if (turn == 3 && comm.rank() == 1) op.more = 2;
+            allreduce(comm, data, make_any_op<double>(op), mine);
+        }
+    });
+    for (const status& s : at_run_time) CHECK(s.operation == 4);
+    CHECK((message_of(at_run_time[0]) + message_of(at_run_time[1])).find("the op differs in its numbers") !=
+          std::string::npos);
 }
 
 // --- what goes wrong in the middle ---

@@ -11,6 +11,8 @@
 
 #include <bough/concepts/op.hpp>
 #include <bough/op/combine.hpp>
+#include <bough/op/identity.hpp>
+#include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/op/wire.hpp>
 
@@ -48,7 +50,7 @@ struct any_op {
     const void* state = nullptr;
     std::size_t element_size = 0; // bytes of one element on the wire; 0: empty
     op_traits traits{};
-    std::uint64_t id = 0;  // op_id, for the call signature
+    std::uint64_t id = 0;  // op_id, with the numbers that the op holds (HoldsNumbers), for the call signature
     type_signature type{}; // type_id, for the call signature
 
     // False: no op at all; it must not be called. (Not by the function: g++ -fsanitize=undefined
@@ -72,7 +74,9 @@ constexpr const void* op_state_of(const O& op) noexcept {
 
 template <WireType T, Op<T> O>
 constexpr any_op make_any_op(const O& op) noexcept {
-    return {&combine_bytes<O, T>, detail::op_state_of(op), wire_size_v<T>, op_traits_of<O, T>, op_id<O>, type_id<T>};
+    std::uint64_t id = op_id<O>;
+    if constexpr (HoldsNumbers<O>) id = op_with_values(id, detail::mix_hash(op.hash_of_values(), wire_size_v<T>));
+    return {&combine_bytes<O, T>, detail::op_state_of(op), wire_size_v<T>, op_traits_of<O, T>, id, type_id<T>};
 }
 
 // A temporary with state would be gone before the any_op is used.
