@@ -122,8 +122,9 @@ public:
         : Work(rank, type, title, outputs), engine_(std::move(g)), outputs_(std::move(outputs)),
           future_(c10::make_intrusive<at::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
 
-    // What must live until the end, and what is done then.
-    tensors kept;
+    // The memory that must live until the end, also if a tensor is given other memory meanwhile, and what is done
+    // then.
+    std::vector<c10::Storage> kept;
     std::vector<std::vector<std::size_t>> counts;
     std::function<void()> finish_with;
 
@@ -385,8 +386,8 @@ public:
     void monitoredBarrier(const c10d::BarrierOptions& opts, bool) override { barrier(opts)->wait(); }
     c10::intrusive_ptr<Work> send(tensors& all, int to, int tag) override {
         work_ptr w = made(OpType::SEND, "bough:send", all);
-        const at::Tensor t = only(all, "send").contiguous();
-        w->kept.push_back(t);
+        const at::Tensor t = plain(only(all, "send"));
+        w->kept.push_back(t.storage());
         return begun(w, {message(t, kind::send, to, tag)});
     }
     c10::intrusive_ptr<Work> recv(tensors& all, int from, int tag) override {
@@ -401,11 +402,12 @@ public:
 
 private:
     work_ptr made(OpType type, const char* title, tensors outputs) {
-        if (type != OpType::SEND)
-            for (const at::Tensor& t : outputs)
-                TORCH_CHECK(!t.defined() || at::has_internal_overlap(t) != at::MemOverlap::Yes,
-                            "bough: ", title + std::strlen("bough:"),
-                            ": elements of an output share their memory, as in a tensor of expand(): give its clone()");
+        const char* const what = title + std::strlen("bough:");
+        for (const at::Tensor& t : outputs) {
+            check(t, what);
+            TORCH_CHECK(type == OpType::SEND || at::has_internal_overlap(t) != at::MemOverlap::Yes, "bough: ", what,
+                        ": elements of an output share their memory, as in a tensor of expand(): give its clone()");
+        }
         return c10::make_intrusive<BoughWork>(engine_, getRank(), type, title, std::move(outputs));
     }
     c10::intrusive_ptr<Work> begun(const work_ptr& w, std::vector<bough_torch::call> calls) {
@@ -413,12 +415,15 @@ private:
         w->begin(std::move(calls));
         return w;
     }
-    // The memory of a result; its tensor gets it at the end, if that is not contiguous.
+    // Its memory has its values, one after the other: nothing is to be conjugated or negated when it is read.
+    static bool is_plain(const at::Tensor& t) { return t.is_contiguous() && !t.is_conj() && !t.is_neg(); }
+    static at::Tensor plain(const at::Tensor& t) { return t.resolve_conj().resolve_neg().contiguous(); }
+    // The memory of a result; its tensor gets it at the end, if that is not plain.
     at::Tensor written(const work_ptr& w, const at::Tensor& t) {
         const at::NoGradGuard no_gradients;
-        if (t.is_contiguous()) return w->kept.emplace_back(t);
-        const at::Tensor dense = w->kept.emplace_back(t.contiguous());
-        after(w, [t, dense] { t.copy_(dense); });
+        const at::Tensor dense = is_plain(t) ? t : plain(t);
+        w->kept.push_back(dense.storage());
+        if (!is_plain(t)) after(w, [t, dense] { t.copy_(dense); });
         return dense;
     }
     static void after(const work_ptr& w, std::function<void()> f) {
@@ -442,8 +447,9 @@ private:
         bough_torch::call c;
         c.kind = what;
         c.type = dtype_of(in);
-        const at::Tensor dense = w->kept.emplace_back(in.contiguous());
-        w->kept.push_back(out);
+        const at::Tensor dense = plain(in);
+        w->kept.push_back(dense.storage());
+        w->kept.push_back(out.storage());
         c.in = dense.data_ptr();
         c.out = out.data_ptr();
         c.count = static_cast<std::size_t>(in.numel());

@@ -45,6 +45,8 @@ def _reports():
 
 
 def _checked(timeout):
+    if not isinstance(timeout, datetime.timedelta):
+        raise TypeError("timeout: must be a datetime.timedelta, not %r" % (timeout,))
     if timeout <= datetime.timedelta(0):
         raise ValueError("timeout: must be longer than nothing, not %s" % timeout)
     return max(timeout, datetime.timedelta(milliseconds=1))
@@ -54,15 +56,23 @@ def _default():
     return dist.distributed_c10d._get_default_group()
 
 
+def _group(group):
+    if group is None:
+        return _default()
+    if not isinstance(group, dist.ProcessGroup):  # new_group() gives no group to other processes
+        raise ValueError("group: this process is not in it, or it is no process group")
+    return group
+
+
 def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
     """A barrier that says, if it fails, which rank is missing. The group is of no use then."""
-    _bough_torch.monitored_barrier(group if group is not None else _default(), _checked(timeout))
+    _bough_torch.monitored_barrier(_group(group), _checked(timeout))
 
 
 def agree(mine, group=None, timeout=datetime.timedelta(seconds=30)):
     """True on all ranks that come in time, if all of these have said True. It works after failures, too. A rank that
     does not come within the timeout is taken for dead: its own call raises, and so does every later one."""
-    return _bough_torch.agree(group if group is not None else _default(), bool(mine), _checked(timeout))[0]
+    return _bough_torch.agree(_group(group), bool(mine), _checked(timeout))[0]
 
 
 def shrink(timeout=datetime.timedelta(seconds=30), majority=False):
@@ -183,7 +193,7 @@ def _store_of(group, timeout):
 
 def report(group=None):
     """What this rank knows, as text: its latest calls, those in flight, and the ranks that they wait for."""
-    return _bough_torch.report(group if group is not None else _default())
+    return _bough_torch.report(_group(group))
 
 
 def doctor(folder):

@@ -154,6 +154,27 @@ def test_layouts(rank, size):
     dist.broadcast(out[:, 1] if rank != 0 else torch.arange(8.0), 0)
     if rank != 0:
         assert torch.equal(out, torch.stack([torch.zeros(8), torch.arange(8.0)], 1))
+    # Tensors whose memory has the negated or conjugated values.
+    def minus(value):
+        return torch._neg_view(torch.full((2,), value))
+    got = [torch.empty(2) for _ in range(size)]
+    dist.all_gather(got, minus(rank + 1.0))
+    for r, g in enumerate(got):
+        same(g, torch.full((2,), -1.0 - r))
+    flat = torch.empty(2 * size)
+    dist._all_gather_base(flat, minus(rank + 1.0))
+    same(flat, torch.cat(got))
+    part = torch.empty(2)
+    dist._reduce_scatter_base(part, torch._neg_view(torch.full((2 * size,), 3.0)))
+    same(part, torch.full((2,), -3.0 * size))
+    dist.all_to_all_single(flat, torch._neg_view(torch.full((2 * size,), rank + 1.0)))
+    same(flat, torch.cat(got))
+    out = minus(0.0)
+    dist.scatter(out, got if rank == 0 else None, 0)
+    same(out.clone(), got[rank])
+    out = torch.empty(size, dtype=torch.complex64)
+    dist.distributed_c10d._get_default_group()._allgather_base(out, torch.tensor([1 + 2j]).conj()).wait()
+    same(out, torch.full((size,), 1 - 2j, dtype=torch.complex64))
     many = [torch.full((10000 + 7 * i,), float(rank + i)) for i in range(50)]
     works = [dist.all_reduce(t, async_op=True) for t in many]
     for w in reversed(works):
@@ -217,6 +238,21 @@ def test_messages(rank, size):
     dist.barrier()
 
 
+def test_other_memory(rank, size):
+    """Tensors that are given other memory while an operation goes on in what they had."""
+    for _ in range(5):
+        x = torch.ones(1 << 20)
+        seen = x.view(-1)
+        w = dist.all_reduce(x, async_op=True)
+        x.data = torch.zeros(1)
+        y = torch.ones(1 << 20)
+        v = dist.all_reduce(y, async_op=True)
+        y.set_(torch.zeros(1).storage())
+        w.wait()
+        v.wait()
+        assert torch.equal(seen, torch.full_like(seen, float(size)))
+
+
 def test_subgroups(rank, size):
     low = dist.new_group([0, 1])
     high = dist.new_group(list(range(1, size)))
@@ -235,7 +271,8 @@ def test_subgroups(rank, size):
 
 
 def test_bad_arguments(rank, size):
-    bad = {"Sparse": torch.ones(2).to_sparse(), "on meta": torch.ones(2, device="meta"),
+    bad = {"Sparse": torch.ones(2).to_sparse(), "Sparse ": torch.eye(3).to_sparse(),
+           "SparseCsr": torch.eye(3).to_sparse_csr(), "on meta": torch.ones(2, device="meta"),
            "QInt8": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8)}
     for word, x in bad.items():  # each call names itself, and what is wrong with the tensor
         for name, call in {
@@ -246,7 +283,7 @@ def test_bad_arguments(rank, size):
                 "reduce_scatter_tensor": lambda: dist._reduce_scatter_base(torch.ones(1), x),
                 "all_to_all_single": lambda: dist.all_to_all_single(x, x)}.items():
             text = raises(call)  # PyTorch itself refuses some tensors that are on no device
-            assert ("bough: " + name in text and word in text) or (word == "on meta" and "'c10d::" in text), text
+            assert ("bough: " + name in text and word.strip() in text) or (word == "on meta" and "'c10d::" in text), text
     raises(lambda: dist.all_to_all([torch.empty(1), torch.empty(1, dtype=torch.int32)], [torch.empty(1)] * 2), "dtype")
     raises(lambda: dist._all_gather_base(torch.empty(2, dtype=torch.int32), torch.empty(1)), "dtype")
     raises(lambda: dist.broadcast(torch.ones(1), size), "rank")
@@ -264,6 +301,8 @@ def test_bad_arguments(rank, size):
     got = [torch.empty(4) for _ in range(size)]
     dist.all_gather(got, wide)
     same(got[1], torch.ones(4))
+    raises(lambda: bough_torch.monitored_barrier(timeout=5), "timeout: must be a datetime.timedelta")
+    raises(lambda: bough_torch.report(dist.GroupMember.NON_GROUP_MEMBER), "group: this process is not in it")
     x = torch.ones(2)
     dist.all_reduce(x)  # nothing of that has broken the group
     assert x[0] == size
@@ -1135,6 +1174,7 @@ def test_rounded_once(rank, size):
 
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "modes": ([2], {}), "messages": ([2, 4], {}),
+    "other_memory": ([2], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
     "shrink_alone": ([2, 3], {}), "no_store": ([3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
