@@ -231,11 +231,23 @@ constexpr std::size_t size_of(dtype t) noexcept {
     }
     return 0;
 }
+// What ranks compare of a type: the dtype and, of a message, its tag. A mismatch says both again.
+constexpr std::uint64_t mark = 0x746f72;
+constexpr std::uint64_t named(dtype t, int tag) noexcept {
+    return mark << 40 | std::uint64_t{static_cast<std::uint32_t>(tag)} << 8 | static_cast<std::uint8_t>(t);
+}
+constexpr bool is_named(std::uint64_t value) noexcept { return value >> 40 == mark; }
 bough::run_time_type type_of(dtype t, int tag = 0) noexcept {
     return {.size = size_of(t),
-            .identity = bough::detail::mix_hash(0x746f'7263'6800u + static_cast<unsigned>(t), unsigned(tag)),
+            .identity = named(t, tag) ^ bough::detail::size_hash(size_of(t)),
             .alignment = std::min<std::size_t>(size_of(t), 8)};
 }
+std::string dtype_in(std::uint64_t named) {
+    constexpr const char* names[] = {"uint8",   "int8",    "int16",    "int32", "int64",     "float32",
+                                     "float64", "float16", "bfloat16", "bool",  "complex64", "complex128"};
+    return (named & 255) < std::size(names) ? names[named & 255] : "unknown";
+}
+int tag_in(std::uint64_t named) noexcept { return static_cast<int>(static_cast<std::uint32_t>(named >> 8)); }
 
 // An empty op: the type does not take it.
 template <class T>
@@ -313,21 +325,60 @@ bough::status with_ranks_of(const communicator& comm, bough::status s) {
     s.peer = peer;
     return s;
 }
+// Bough knows no tags, and a dtype as a number: "the dtype differs (int32 here, float32 there)". Early messages
+// do not tell both values.
+std::string with_dtypes_of(std::string text, const bough::status& s, kind of) {
+    static const std::string known = "the element type differs";
+    const std::size_t at = text.find(known);
+    if (s.mismatch != bough::mismatch::type || at == std::string::npos) return text;
+    const bool has_tags = of == kind::send || of == kind::receive;
+    if (s.mine == s.theirs || !is_named(s.mine) || !is_named(s.theirs))
+        return text.replace(at, known.size(), has_tags ? "the dtype or the tag differs" : "the dtype differs");
+    const auto differs = [](const char* what, const std::string& mine, const std::string& theirs) {
+        return std::string(what) + " differs (" + mine + " here, " + theirs + " there)";
+    };
+    return text.replace(at, text.find(')', at) + 1 - at,
+                        dtype_in(s.mine) != dtype_in(s.theirs)
+                            ? differs("the dtype", dtype_in(s.mine), dtype_in(s.theirs))
+                            : differs("the tag", std::to_string(tag_in(s.mine)), std::to_string(tag_in(s.theirs))));
+}
+// The communicator in which messages go from one rank to another (group::pair_of).
+std::uint64_t context_of_pair(const communicator& comm, bough::rank_t from, bough::rank_t to) {
+    return comm.context() + 1 + std::uint64_t{from} * comm.size() + to;
+}
+// "broadcast #2 of communicator 3" is "message #2 from rank 1 to rank 0".
+std::string with_messages_of(const communicator& comm, std::string text) {
+    static const std::string call = "broadcast #", where = " of communicator ";
+    for (std::size_t at = 0; (at = text.find(call, at)) != std::string::npos; at += call.size()) {
+        const std::size_t number = at + call.size(), behind = text.find_first_not_of("0123456789", number);
+        if (behind == std::string::npos || text.compare(behind, where.size(), where) != 0) continue;
+        const std::size_t first = behind + where.size();
+        const std::size_t last = std::min(text.find_first_not_of("0123456789", first), text.size());
+        const std::uint64_t context = std::stoull(text.substr(first, last - first)),
+                            pairs = context_of_pair(comm, 0, 0);
+        if (context < pairs || context >= context_of_pair(comm, comm.size(), 0)) continue;
+        const std::string said = "message #" + text.substr(number, behind - number) + " from rank " +
+                                 std::to_string((context - pairs) / comm.size()) + " to rank " +
+                                 std::to_string((context - pairs) % comm.size());
+        text.replace(at, last - at, said);
+    }
+    return text;
+}
 // With which a rank that shrinks its group refuses further calls: no other status is told with this code.
 constexpr bough::errc shrinks = bough::errc::group_poisoned;
-std::string sentence_of(const communicator& comm, const bough::status& why) {
+std::string sentence_of(const communicator& comm, const bough::status& why, kind of) {
     const bough::status s = with_ranks_of(comm, why);
     if (s.cause == shrinks && s.peer != bough::no_rank)
         return "rank " + std::to_string(s.peer) + " shrinks the group: all of its ranks are to do so";
     if (s.peer == bough::no_rank || (s.code != bough::errc::peer_dead && s.cause != bough::errc::peer_dead))
-        return bough::message_of(s);
+        return with_messages_of(comm, with_dtypes_of(bough::message_of(s), s, of));
     return "rank " + std::to_string(s.peer) + " is gone: it has ended, was killed, or cannot be reached";
 }
 
 struct job {
     struct part {
         bough::operation operation;
-        const char* name;
+        bough_torch::kind kind;
     };
     std::vector<part> parts;
     done* told = nullptr;
@@ -343,7 +394,7 @@ struct job {
             if (!p.operation.done()) return false;
         for (part& p : parts)
             if (error.empty() && p.operation.result())
-                error = std::string(p.name) + ": " + sentence_of(p.operation.result());
+                error = std::string(name_of(p.kind)) + ": " + sentence_of(p.operation.result(), p.kind);
         parts.clear();
         return true;
     }
@@ -464,7 +515,7 @@ public:
     void note_agreement(const bough::status& s) {
         if (!s) return;
         is_out_ = s.code == bough::errc::peer_aborted && s.peer == comm_->world_rank(comm_->rank());
-        throw std::runtime_error(sentence_of(*comm_, s));
+        throw std::runtime_error(sentence_of(*comm_, s, kind::barrier));
     }
     agreement agree(bool mine, std::uint64_t timeout_ns) {
         check_is_parent();
@@ -533,8 +584,7 @@ public:
                     throw std::runtime_error(name + ": this group has been " + over_ + ": use the new one");
                 if (in_flight_.size() == in_flight_.capacity()) in_flight_.reserve(2 * in_flight_.size() + 8);
                 made->parts.reserve(count);
-                for (std::size_t i = 0; i != count; ++i)
-                    made->parts.push_back({started(calls[i]), name_of(calls[i].kind)});
+                for (std::size_t i = 0; i != count; ++i) made->parts.push_back({started(calls[i]), calls[i].kind});
             } catch (const std::exception& e) {
                 made->error = e.what();
             }
@@ -599,7 +649,7 @@ private:
         if (is_in_child()) throw std::runtime_error(bough::describe(bough::errc::forked_child));
     }
     bool has_ended(job& j) {
-        return j.is_over([this](const bough::status& s) { return sentence_of(*comm_, s); });
+        return j.is_over([this](const bough::status& s, kind k) { return sentence_of(*comm_, s, k); });
     }
     // Waits for the first that is in flight, which moves all. False: there is none.
     bool wait_a_little() {
@@ -717,10 +767,12 @@ private:
     std::unique_ptr<job> move_on(std::unique_lock<std::mutex>& lock) {
         for (std::uint32_t idle = 0;;) {
             if (starts_ != watched_ && !needs_helper()) watch(lock);
-            // With nothing in flight it still answers ranks that ask for a call that this one has not made.
+            // With nothing in flight it still answers ranks that ask for a call that this one has not made, and
+            // takes in what others send ahead: in one step it would hear only one of them.
             const auto is_called = [&] { return has_stopped() || needs_helper() || starts_ != watched_; };
             if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_called)) {
-                if (comm_ && waiters_ == 0) (void)comm_->progress();
+                for (int i = 0; i != 64 && comm_ && waiters_ == 0 && starters_ == 0 && comm_->progress(); ++i) {
+                }
                 continue;
             }
             if (has_stopped()) return nullptr;
@@ -818,13 +870,13 @@ private:
         if (!has_same_bits_) return {};
         return {.required = bough::same_bits_for_any_partition};
     }
-    bool has_pairs() const { return comm_->context() + 1 + std::uint64_t{size_} * size_ <= 65000; }
+    bool has_pairs() const { return context_of_pair(*comm_, size_, 0) <= 65000; }
     // The two ranks between which messages go this way: the first sends. Both know its number, so making
     // it needs no message.
     communicator& pair_of(bough::rank_t from, bough::rank_t to) {
         const auto known = pairs_.find({from, to});
         if (known != pairs_.end()) return known->second;
-        const std::uint64_t number = comm_->context() + 1 + std::uint64_t{from} * size_ + to;
+        const std::uint64_t number = context_of_pair(*comm_, from, to);
         if (!has_pairs()) throw std::runtime_error("send, recv: only in groups of up to 254 ranks");
         const auto context = static_cast<std::uint16_t>(number);
         const auto& shared = comm_->shared_session();

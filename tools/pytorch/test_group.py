@@ -238,6 +238,49 @@ def test_messages(rank, size):
     dist.barrier()
 
 
+def test_tags(rank, size):
+    """Messages that are received otherwise than they were sent: the receiver is told what differs."""
+    for take, words in ((lambda x, g: dist.recv(x, 0, g, 2), "tag"), (lambda x, g: dist.recv(x.int(), 0, g, 1), "dtype")):
+        group = dist.new_group()
+        x = torch.ones(3)
+        if rank == 0:
+            dist.send(x, 1, group, 1)
+        elif rank == 1:
+            text = raises(lambda: take(x, group), "bough: recv: the ", words, "differs")
+            assert "element type" not in text and "0x" not in text, text
+        dist.barrier(group)
+    group = dist.new_group()
+    if rank == 0:
+        for w in [dist.isend(x, 1, group, tag) for tag in (3, 1, 2)]:
+            w.wait()
+        dist.barrier()
+    else:
+        dist.barrier()  # all are there
+        for w in [dist.irecv(torch.empty(3), 0, group, tag) for tag in (1, 2, 3)]:
+            raises(w.wait, "bough: recv: the ", "tag", "differs")
+    group = dist.new_group(timeout=datetime.timedelta(seconds=1))
+    if rank == 1:
+        raises(lambda: dist.recv(x, 0, group), "recv", "rank 0 has not come to message #1 from rank 0 to rank 1")
+    dist.barrier()
+
+
+def test_idle(rank, size):
+    """A rank that computes is not said to be silent, whoever sends ahead to it."""
+    group = dist.new_group(timeout=datetime.timedelta(seconds=1))
+    dist.barrier()
+    if rank != 0:
+        end = time.time() + 2
+        try:
+            while time.time() < end:
+                dist.reduce(torch.ones(3), 0, group=group)
+        except RuntimeError as e:
+            assert "has not come" in str(e), e
+    else:
+        time.sleep(2.2)
+    dist.distributed_c10d._get_default_store().set("waited%d" % rank, "yes")
+    dist.distributed_c10d._get_default_store().wait(["waited%d" % r for r in range(size)])
+
+
 def test_other_memory(rank, size):
     """Tensors that are given other memory while an operation goes on in what they had."""
     for _ in range(5):
@@ -326,7 +369,7 @@ def test_differing(rank, size):
     x, one = torch.ones(8), rank == 1
     calls = {
         "order": (lambda g: dist.broadcast(x, 0, g) if one else dist.all_reduce(x, group=g), "allreduce", "broadcast"),
-        "type": (lambda g: dist.all_reduce(x.double() if one else x, group=g), "the element type differs"),
+        "type": (lambda g: dist.all_reduce(x.double() if one else x, group=g), "the dtype differs (", "float32 ", "float64 "),
         "op": (lambda g: dist.all_reduce(x, dist.ReduceOp.MAX if one else dist.ReduceOp.SUM, g), "max", "plus"),
         "average": (lambda g: dist.all_reduce(x, dist.ReduceOp.AVG if one else dist.ReduceOp.SUM, g), "plus", "in its numbers"),
         "average_of_half": (lambda g: dist.all_reduce(x.half(), dist.ReduceOp.AVG if one else dist.ReduceOp.SUM, g), "op differs"),
@@ -1174,7 +1217,7 @@ def test_rounded_once(rank, size):
 
 TESTS = {  # name: ranks, environment
     "collectives": ([1, 2, 3], {}), "ops": ([2, 4], {}), "layouts": ([3], {}), "modes": ([2], {}), "messages": ([2, 4], {}),
-    "other_memory": ([2], {}),
+    "tags": ([2], {}), "idle": ([3], {}), "other_memory": ([2], {}),
     "subgroups": ([4], {}), "bad_arguments": ([2], {}), "mismatch": ([3], {}), "differing": ([2, 3], {}),
     "late": ([3], {}), "killed": ([6], {}), "shrink": ([3], {"BOUGH_TORCH_REPORTS": "FOLDER"}), "killed_in_shrink": ([6], {}),
     "shrink_alone": ([2, 3], {}), "no_store": ([3], {}), "grow": ([6], {"BOUGH_TORCH_REPORTS": "FOLDER", "BOUGH_TORCH_SAME_BITS": "1"}),
