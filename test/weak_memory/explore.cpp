@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <map>
 #include <sys/syscall.h>
+#include <thread>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unordered_map>
@@ -442,6 +443,9 @@ void demand(bool holds, const char* sentence) {
 
 report explore(const std::function<std::unique_ptr<program>()>& make, const limits& within,
                const std::vector<std::uintptr_t>& weakened) {
+    // In a process that has never had a second thread, shared_ptr counts without atomic operations.
+    static const bool has_had_a_thread = (std::thread([] {}).join(), true);
+    (void)has_had_a_thread;
     const auto all = std::make_unique<exploration>();
     exploration& e = *all;
     e.within = within;
