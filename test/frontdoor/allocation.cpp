@@ -504,3 +504,18 @@ TEST_CASE("memory runs out at any one allocation of duplicate, on one rank: each
         CHECK(failures >= 3);
     }
 }
+
+TEST_CASE("memory runs out at any one allocation while a communicator is made: it is an exception") {
+    long refused = 0;
+    for (bool is_made = false; !is_made; ++refused) {
+        self alone;
+        until_failure = refused;
+        try {
+            const communicator<self> made{std::move(alone)};
+            is_made = until_failure >= 0;
+        } catch (const std::bad_alloc&) {
+        }
+        until_failure = -1;
+    }
+    CHECK(refused > 3);
+}

@@ -51,7 +51,7 @@ template <Transport T>
 class control {
 public:
     // Neither is used before it is constructed.
-    control(T& transport, const membership& members) noexcept : transport_(transport), members_(members) {}
+    control(T& transport, const membership& members) : transport_(transport), members_(members) {}
     control(const control&) = delete;
     control& operator=(const control&) = delete;
 
