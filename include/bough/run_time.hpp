@@ -224,14 +224,13 @@ struct run_time_forms<multicasts_forms> : run_time_base<run_time_forms<multicast
     }
 };
 
-// gather, scatter, allgather, reduce_scatter. `Counts`: nothing, or the list of lengths.
+// gather, scatter, allgather, reduce_scatter. `Counts`: nothing, or the list of lengths, of the root alone perhaps.
 template <class Forms>
 struct run_time_block_forms : run_time_base<run_time_forms<Forms>, Forms> {
 protected:
     using goal_type = typename Forms::goal_type;
     static constexpr bool from_own = std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::allgather>;
     static constexpr bool rooted = Forms::wanted.root;
-    struct equal_lengths {};
 
     template <class On, class Counts, class O, class Choice>
     static status run(On& on, const const_elements& in, const const_elements& out, const Counts& counts, const O& op,
@@ -240,7 +239,8 @@ protected:
             const const_elements& own = from_own ? in : out;
             const const_elements& whole = from_own ? out : in;
             const bool has_whole = !rooted || on.rank() == at.rank;
-            return go(on, own, whole, has_whole, blocks_of(on, has_whole ? whole : own, own, counts), op, at, choice);
+            return go(on, own, whole, has_whole, units_of_blocks(on, has_whole ? whole : own, own, counts), op, at,
+                      choice);
         });
     }
     template <class On, class Counts, class O, class Choice>
@@ -256,7 +256,7 @@ protected:
                                             : "data: its length is not a multiple of the number of ranks"));
             const_elements own = data;
             if (equal && has_whole) own.count /= on.size();
-            const rank_blocks blocks = blocks_of(on, data, own, counts);
+            const rank_blocks blocks = units_of_blocks(on, data, own, counts);
             if (!equal && has_whole && !blocks.bad() && units_of(data) != blocks.total())
                 return on.refuse(invalid_argument(rooted ? "data: at the root, its length is not the sum of counts"
                                                          : "data: its length is not the sum of counts"));
@@ -266,15 +266,6 @@ protected:
     }
 
 private:
-    template <class On>
-    static rank_blocks blocks_of(On& on, const const_elements&, const const_elements& own, equal_lengths) {
-        return equal_units(on.size(), own.type, units_of(own));
-    }
-    template <class On>
-    static rank_blocks blocks_of(On& on, const const_elements& cut, const const_elements&,
-                                 std::span<const std::size_t> counts) {
-        return units_of_counts(on.size(), cut.type, counts);
-    }
     template <class On, class O, class Choice>
     static status go(On& on, const const_elements& own, const const_elements& whole, bool has_whole,
                      const rank_blocks& blocks, const O& op, root at, const Choice& choice) {
@@ -293,11 +284,11 @@ struct run_time_rooted_forms : run_time_block_forms<Forms> {
     using base = run_time_block_forms<Forms>;
     template <class On, NotElements Choice = automatic>
     static status call(On& on, const elements& data, root at, const Choice& choice = {}) {
-        return base::run_in_place(on, data, typename base::equal_lengths{}, no_op{}, at, choice);
+        return base::run_in_place(on, data, equal_lengths{}, no_op{}, at, choice);
     }
     template <class On, RunTimeData In, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, root at, const Choice& choice = {}) {
-        return base::run(on, in, out, typename base::equal_lengths{}, no_op{}, at, choice);
+        return base::run(on, in, out, equal_lengths{}, no_op{}, at, choice);
     }
 };
 template <class Forms>
@@ -306,12 +297,12 @@ struct run_time_rooted_list_forms : run_time_block_forms<Forms> {
     template <class On, NotElements Choice = automatic>
     static status call(On& on, const elements& data, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {
-        return base::run_in_place(on, data, counts, no_op{}, at, choice);
+        return base::run_in_place(on, data, lengths_known_by<Choice>(counts, at), no_op{}, at, straight_or(choice));
     }
     template <class On, RunTimeData In, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {
-        return base::run(on, in, out, counts, no_op{}, at, choice);
+        return base::run(on, in, out, lengths_known_by<Choice>(counts, at), no_op{}, at, straight_or(choice));
     }
 };
 template <>

@@ -9,6 +9,8 @@
 //   scatterv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has
 //                                                         counts[r]
 //   scatterv(comm, data, counts, root{r} [, choice])      the same in place
+//   scatterv(..., counts, root{r}, counts_at_root{})      counts is used at the root only, and every rank knows the
+//                                                         length of its own block
 //   (..., ec)                                             never throws; ec: a std::error_code or a
 //                                                         bough::status
 //   start_scatter(...), start_scatterv(...)               return a bough::operation at once; no ec
@@ -20,8 +22,10 @@
 //             (fnomial{.degree = 4}) or automatic{}
 // Agreement   every rank gives the same type, root and choice. scatter: every block has the same length.
 //             scatterv: every rank gives the same counts, all of them, since inner ranks of the tree pass
-//             on the blocks of others. A scatter and a scatterv do not match
-// Time        that of the plan: trees (bough/select/standard/scatter.hpp)
+//             on the blocks of others. With counts_at_root blocks go straight: each is as long where it
+//             leaves as where it arrives; if not, that is an error (call_mismatch) where it arrives. A
+//             scatter and a scatterv do not match, nor does one with counts_at_root and one without
+// Time        that of the plan: trees (bough/select/standard/scatter.hpp); with counts_at_root a flat one
 // Determinism nothing is combined
 // Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
 //             agree; those of doc/design/005. `out` is unspecified then, `in` is unchanged

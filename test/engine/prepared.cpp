@@ -185,6 +185,20 @@ TEST_CASE("prepared: of a matrix of blocks, input is a row and output a column")
     CHECK_FALSE(through.direct());
 }
 
+TEST_CASE("prepared: of a vector cut by row_offsets alone, a rank has its own block") {
+    std::array<std::byte, 64> in{};
+    prepared work(bind_steps(std::vector{send_step(0, {input, 2, 1})}, 4));
+    const std::array<std::uint64_t, 5> own{0, 0, 0, 5, 5}, shorter{0, 0, 0, 3, 3};
+    call c{.input = in.data(), .count = 5, .element_bytes = 4};
+    c.input_block = 2;
+    c.row_offsets = own;
+    const auto sent = run(work, c);
+    CHECK((sent.at(0).data == in.data() && sent.at(0).bytes == 20));
+    c.count = 3;
+    c.row_offsets = shorter;
+    CHECK(run(work, c).at(0).bytes == 12);
+}
+
 TEST_CASE("prepared: among neighbours, input is a row, and blocks of the output lie where the call says") {
     std::array<std::byte, 64> in{}, out{};
     const std::vector<step> steps{send_step(1, {input, 4, 2}), send_step(1, {output, 9, 1}),

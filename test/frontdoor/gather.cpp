@@ -10,6 +10,7 @@
 #include <bough/tree/kary.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,6 +53,14 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     const bool is_root = me == to.rank;
     const std::size_t total = test::length_of(counts, comm.size());
     const std::size_t first = test::length_of(counts, me);
+    // All lengths on every rank, or with counts_at_root none but at the root.
+    constexpr bool lists = std::same_as<Choice, counts_at_root>;
+    const std::vector<std::size_t> known = lists && !is_root ? std::vector<std::size_t>() : counts;
+    const auto make = [&](auto... data) {
+        if constexpr (!lists)
+            if (regular) return gather(comm, data..., to, choice);
+        gatherv(comm, data..., known, to, choice);
+    };
     const std::string where = test::where(comm, counts, regular) + ", root " + std::to_string(to.rank);
     const auto is_result = [&](std::span<const long> whole) {
         for (rank_t r = 0; r != comm.size(); ++r)
@@ -62,10 +71,7 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     test::guarded<long> in(counts[me], 0, guard);
     test::guarded<long> out(is_root ? total : 3, -1, guard);
     fill(in.span(), me, call);
-    if (regular)
-        gather(comm, std::span<const long>(in.span()), out.span(), to, choice);
-    else
-        gatherv(comm, std::span<const long>(in.span()), out.span(), counts, to, choice);
+    make(std::span<const long>(in.span()), out.span());
     faults.expect(in.intact() && out.intact(), "guards: " + where);
     faults.expect(holds(in.span(), me, call), "the input is only read: " + where);
     if (is_root)
@@ -75,10 +81,7 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
     test::guarded<long> data(is_root ? total : counts[me], -1, guard);
     fill(is_root ? data.span().subspan(first, counts[me]) : data.span(), me, call);
-    if (regular)
-        gather(comm, data.span(), to, choice);
-    else
-        gatherv(comm, data.span(), counts, to, choice);
+    make(data.span());
     faults.expect(data.intact(), "guards in place: " + where);
     faults.expect(is_root ? is_result(data.span()) : holds(data.span(), me, call), "in place: " + where);
 }
@@ -98,6 +101,7 @@ TEST_CASE("gather: any size, root and count, out of place and in place") {
     SECTION("automatic") { check_all(automatic{}); }
     SECTION("binomial, relabelled: subtrees of two intervals") { check_all(binomial{}); }
     SECTION("high binomial: subtrees of many intervals") { check_all(binomial{.orientation = orientation::high}); }
+    SECTION("lengths that only the root has") { check_all(counts_at_root{}); }
     SECTION("ternary") { check_all(tree_gather{kary{.arity = 3}}); }
     SECTION("ordered fnomial") { check_all(ordered{fnomial{.degree = 3}}); }
 }
@@ -160,6 +164,12 @@ TEST_CASE("gather: what breaks a rule is named") {
     says("counts: one per rank is needed");
     gatherv(comm, std::span(in), std::span(out), three, root{0}, s);
     says("counts: this rank's block is not as long");
+    gatherv(comm, std::span(in), std::span(out), two, root{0}, counts_at_root{}, s);
+    says("counts: one per rank is needed");
+    gatherv(comm, std::span(in), std::span(out), three, root{0}, counts_at_root{}, s);
+    says("counts: this rank's block is not as long");
+    gatherv(comm, std::span(in), three, root{0}, counts_at_root{}, s);
+    says("data: at the root, its length is not the sum of counts");
     gatherv(comm, std::span(in), three, root{0}, s);
     says("data: at the root, its length is not the sum of counts");
     gather(comm, std::span(in), std::span(out), root{0}, fnomial{.degree = 1}, s);
@@ -218,4 +228,28 @@ TEST_CASE("gather: ranks that do not make the same call are told so") {
             gather(comm, std::span(in), std::span(out), root{0}, s);
     });
     CHECK((form.code == errc::call_mismatch || form.cause == errc::call_mismatch));
+    // Lengths that only the root has: what arrives is not as long as it says; another rank is the root, too; one rank
+    // lists all lengths.
+    const std::vector<std::size_t> two(5, 2);
+    const status length = code_of([&](auto& comm, status& s) {
+        std::vector<int> in(comm.rank() == 3 ? 3 : 2), out(10);
+        gatherv(comm, std::span(in), std::span(out), two, root{0}, counts_at_root{}, s);
+    });
+    CHECK(length.code == errc::call_mismatch);
+    CHECK(length.peer == 3);
+    const status roots = code_of([&](auto& comm, status& s) {
+        std::vector<int> in(2), out(10);
+        gatherv(comm, std::span(in), std::span(out), two, root{comm.rank() == 3 ? 3u : 0u}, counts_at_root{}, s);
+    });
+    CHECK((roots.code == errc::call_mismatch || roots.cause == errc::call_mismatch));
+    CHECK(roots.mismatch == mismatch::root);
+    const status known = code_of([&](auto& comm, status& s) {
+        std::vector<int> in(2), out(10);
+        if (comm.rank() == 3)
+            gatherv(comm, std::span(in), std::span(out), two, root{0}, s);
+        else
+            gatherv(comm, std::span(in), std::span(out), two, root{0}, counts_at_root{}, s);
+    });
+    CHECK((known.code == errc::call_mismatch || known.cause == errc::call_mismatch));
+    CHECK(known.mismatch == mismatch::count);
 }

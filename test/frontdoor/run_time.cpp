@@ -231,6 +231,15 @@ void blocks(faults& found, communicator<endpoint>& comm, std::size_t n, layout o
                       const_elements(its), own.all(), lengths, root{at});
             every_way(found, name("scatter in place"), comm, scatterv, start_scatterv, bind_scatterv, fill,
                       scattered_in_place, place, lengths, root{at});
+            const std::span<const std::size_t> known = r == at ? lengths : std::span<const std::size_t>();
+            every_way(found, name("gather, lengths at the root"), comm, gatherv, start_gatherv, bind_gatherv, fill,
+                      gathered_at, own.input(counts[r]), its, known, root{at}, counts_at_root{});
+            every_way(found, name("gather in place, lengths at the root"), comm, gatherv, start_gatherv, bind_gatherv,
+                      fill_in_place, gathered_at, place, known, root{at}, counts_at_root{});
+            every_way(found, name("scatter, lengths at the root"), comm, scatterv, start_scatterv, bind_scatterv, fill,
+                      scattered, const_elements(its), own.all(), known, root{at}, counts_at_root{});
+            every_way(found, name("scatter in place, lengths at the root"), comm, scatterv, start_scatterv,
+                      bind_scatterv, fill, scattered_in_place, place, known, root{at}, counts_at_root{});
         } else {
             every_way(found, name("gather"), comm, gather, start_gather, bind_gather, fill, gathered_at,
                       own.input(counts[r]), its, root{at});

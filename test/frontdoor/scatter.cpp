@@ -12,6 +12,7 @@
 #include <bough/tree/kary.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <numeric>
 #include <span>
@@ -39,6 +40,14 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     const bool is_root = me == from.rank;
     const std::size_t total = test::length_of(counts, comm.size());
     const std::size_t first = test::length_of(counts, me);
+    // All lengths on every rank, or with counts_at_root none but at the root.
+    constexpr bool lists = std::same_as<Choice, counts_at_root>;
+    const std::vector<std::size_t> known = lists && !is_root ? std::vector<std::size_t>() : counts;
+    const auto make = [&](auto... data) {
+        if constexpr (!lists)
+            if (regular) return scatter(comm, data..., from, choice);
+        scatterv(comm, data..., known, from, choice);
+    };
     const std::string where = test::where(comm, counts, regular) + ", root " + std::to_string(from.rank);
     // Element i of the vector is call + i.
     const auto is_part = [](std::span<const long> part, std::size_t at) {
@@ -50,10 +59,7 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     test::guarded<long> in(is_root ? total : 3, -2, guard);
     test::guarded<long> out(counts[me], -1, guard);
     if (is_root) std::iota(in.span().begin(), in.span().end(), call);
-    if (regular)
-        scatter(comm, std::span<const long>(in.span()), out.span(), from, choice);
-    else
-        scatterv(comm, std::span<const long>(in.span()), out.span(), counts, from, choice);
+    make(std::span<const long>(in.span()), out.span());
     faults.expect(in.intact() && out.intact(), "guards: " + where);
     faults.expect(is_part(out.span(), first), "result: " + where);
     faults.expect(is_root ? is_part(in.span(), 0) : std::count(in.span().begin(), in.span().end(), -2) == 3,
@@ -61,10 +67,7 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
 
     test::guarded<long> data(is_root ? total : counts[me], -1, guard);
     if (is_root) std::iota(data.span().begin(), data.span().end(), call);
-    if (regular)
-        scatter(comm, data.span(), from, choice);
-    else
-        scatterv(comm, data.span(), counts, from, choice);
+    make(data.span());
     faults.expect(data.intact(), "guards in place: " + where);
     faults.expect(is_part(data.span(), is_root ? 0 : first), "in place: " + where);
 }
@@ -100,6 +103,7 @@ TEST_CASE("scatter: any size, root and count, out of place and in place") {
     SECTION("automatic") { check_all(automatic{}); }
     SECTION("binomial, relabelled: subtrees of two intervals") { check_all(binomial{}); }
     SECTION("high binomial: subtrees of many intervals") { check_all(binomial{.orientation = orientation::high}); }
+    SECTION("lengths that only the root has") { check_all(counts_at_root{}); }
     SECTION("ternary") { check_all(tree_scatter{kary{.arity = 3}}); }
     SECTION("ordered fnomial") { check_all(ordered{fnomial{.degree = 3}}); }
 }

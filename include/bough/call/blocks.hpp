@@ -52,6 +52,23 @@ public:
         return made;
     }
 
+    // The same where only the root `at` has `counts`; another rank has its own block, of `own` elements.
+    static rank_blocks at_root(rank_t size, rank_t rank, root at, std::span<const std::size_t> counts, std::size_t own,
+                               std::size_t element_bytes, std::size_t units = 1) {
+        rank_blocks made;
+        if (rank == at.rank || rank >= size) {
+            made = of(size, counts, element_bytes, units);
+        } else if (own > most(element_bytes)) {
+            made.bad_.code = errc::size_overflow;
+        } else {
+            made.offsets_.assign(std::size_t{size} + 1, 0);
+            std::fill(made.offsets_.begin() + rank + 1, made.offsets_.end(), own);
+            made.total_ = own;
+        }
+        made.are_agreed_ = false;
+        return made;
+    }
+
     // The error, if there is one; then no other member may be used.
     const status& bad() const noexcept { return bad_; }
     std::size_t total() const noexcept { return total_; }
@@ -63,9 +80,11 @@ public:
     }
     // Empty: equal blocks.
     std::span<const std::uint64_t> offsets() const noexcept { return offsets_; }
+    // Does each rank know all of them?
+    bool are_agreed() const noexcept { return are_agreed_; }
     // The count on which ranks must agree: of one block if all are equal, otherwise of all
-    // together.
-    std::size_t signature_count() const noexcept { return offsets_.empty() ? each_ : total_; }
+    // together; none if ranks do not know them all.
+    std::size_t signature_count() const noexcept { return !are_agreed_ ? 0 : offsets_.empty() ? each_ : total_; }
 
 private:
     rank_blocks() = default;
@@ -76,6 +95,7 @@ private:
     status bad_{};
     std::size_t each_ = 0;
     std::size_t total_ = 0;
+    bool are_agreed_ = true;
     std::vector<std::uint64_t> offsets_;
 };
 

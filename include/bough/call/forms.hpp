@@ -176,6 +176,9 @@ inline constexpr bool is_root_v = std::same_as<std::remove_cvref_t<A>, root>;
 template <class A>
 inline constexpr bool is_at_most_v = std::same_as<std::remove_cvref_t<A>, at_most>;
 
+template <class A>
+inline constexpr bool is_counts_at_root_v = std::same_as<std::remove_cvref_t<A>, counts_at_root>;
+
 // The sentences about data. True: no sentence applies.
 template <class Forms, class First, class Second>
 consteval bool explain_data() {
@@ -279,7 +282,8 @@ template <class Forms, class... A>
 consteval bool explain_last() {
     constexpr std::size_t others =
         (std::size_t{0} + ... +
-         (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A> && !is_at_most_v<A>));
+         (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A> && !is_at_most_v<A> &&
+          !(Forms::wanted.lists && Forms::wanted.root && is_counts_at_root_v<A>)));
     constexpr std::size_t ops = Forms::wanted.op && !(is_batch_v<A> || ...) ? 1 : 0;
     if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
         return explain_choice<typename Forms::goal_type,

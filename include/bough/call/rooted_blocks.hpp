@@ -9,6 +9,8 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/runs_calls.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/tree/flat.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -40,7 +42,7 @@ struct rooted_blocks {
             typed.out = own.data(), typed.out_part = mine;
             if (is_root) typed.in = whole.data(), typed.in_part = all;
         }
-        typed.offsets = blocks.offsets();
+        (blocks.are_agreed() ? typed.offsets : typed.row_offsets) = blocks.offsets();
         typed.signature = signature_of<T, void>(blocks.signature_count(), at.rank);
         return run_blocks<Goal, TreeAlgorithm>(comm, typed, choice);
     }
@@ -65,6 +67,13 @@ private:
     static constexpr const char* wrong_whole =
         Gathers ? "out: must hold one block for every rank" : "in: must hold one block for every rank";
 };
+
+// The plan by which a call runs.
+template <class Choice>
+constexpr const Choice& straight_or(const Choice& choice) noexcept {
+    return choice;
+}
+constexpr flat straight_or(const counts_at_root&) noexcept { return {}; }
 
 // The forms with blocks of one length.
 template <class Goal, template <class> class TreeAlgorithm, bool Gathers>
@@ -91,17 +100,19 @@ struct rooted_block_forms : takes<Goal, parameters{.root = true, .trees = true}>
         });
     }
 };
-// The forms with blocks whose lengths are listed.
+// The forms with blocks whose lengths are listed: on all ranks, or at the root alone. In the latter case blocks go
+// straight, as a rank that passed one on would have to know its length.
 template <class Goal, template <class> class TreeAlgorithm, bool Gathers>
 struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .trees = true}> {
     template <class On, class T, std::size_t Extent, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {
         return guard_call(on, [&]() -> status {
-            const auto blocks = rank_blocks::of(on.size(), counts, block_element_bytes<T>);
+            const auto blocks = blocks_of<T, Choice>(on, counts, at, data.size());
             if (on.rank() == at.rank && !blocks.bad() && data.size() != blocks.total())
                 return on.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
-            return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template in_place<T>(on, data, blocks, at, choice);
+            return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template in_place<T>(on, data, blocks, at,
+                                                                                     straight_or(choice));
         });
     }
     template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
@@ -109,9 +120,19 @@ struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .
     static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
                        root at, const Choice& choice = {}) {
         return guard_call(on, [&]() -> status {
-            const auto blocks = rank_blocks::of(on.size(), counts, block_element_bytes<T>);
-            return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template apart<T>(on, in, out, blocks, at, choice);
+            const auto blocks = blocks_of<T, Choice>(on, counts, at, Gathers ? in.size() : out.size());
+            return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template apart<T>(on, in, out, blocks, at,
+                                                                                  straight_or(choice));
         });
+    }
+
+private:
+    template <class T, class Choice, class On>
+    static rank_blocks blocks_of(On& on, std::span<const std::size_t> counts, root at, std::size_t own) {
+        if constexpr (is_counts_at_root_v<Choice>)
+            return rank_blocks::at_root(on.size(), on.rank(), at, counts, own, block_element_bytes<T>);
+        else
+            return rank_blocks::of(on.size(), counts, block_element_bytes<T>);
     }
 };
 

@@ -6,6 +6,7 @@
 
 #include <bough/call/blocks.hpp>
 #include <bough/call/elements.hpp>
+#include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/run_time_call.hpp>
 #include <bough/core/config.hpp>
@@ -24,6 +25,37 @@ inline rank_blocks equal_units(rank_t size, const run_time_type& type, std::size
 inline rank_blocks units_of_counts(rank_t size, const run_time_type& type, std::span<const std::size_t> counts) {
     if (unit_of(type) == 0) return rank_blocks::equal(size, 0, 1); // check_type() reports it
     return rank_blocks::of(size, counts, unit_of(type), type.size / unit_of(type));
+}
+// The lengths of the blocks of a call, in units: those of equal ones; all that are listed; those listed at the root
+// alone. `cut`: the vector that is cut into blocks, or this rank's block, `own`, where it has no more.
+struct equal_lengths {};
+struct lengths_at_root {
+    std::span<const std::size_t> counts;
+    root at;
+};
+template <class Choice>
+auto lengths_known_by(std::span<const std::size_t> counts, root at) noexcept {
+    if constexpr (is_counts_at_root_v<Choice>)
+        return lengths_at_root{counts, at};
+    else
+        return counts;
+}
+template <RunsCalls Comm>
+rank_blocks units_of_blocks(Comm& comm, const const_elements&, const const_elements& own, equal_lengths) {
+    return equal_units(comm.size(), own.type, units_of(own));
+}
+template <RunsCalls Comm>
+rank_blocks units_of_blocks(Comm& comm, const const_elements& cut, const const_elements&,
+                            std::span<const std::size_t> counts) {
+    return units_of_counts(comm.size(), cut.type, counts);
+}
+template <RunsCalls Comm>
+rank_blocks units_of_blocks(Comm& comm, const const_elements&, const const_elements& own,
+                            const lengths_at_root& known) {
+    const std::size_t unit = unit_of(own.type);
+    if (unit == 0) return rank_blocks::equal(comm.size(), 0, 1); // check_type() reports it
+    return rank_blocks::at_root(comm.size(), comm.rank(), known.at, known.counts, units_of(own), unit,
+                                own.type.size / unit);
 }
 
 struct block_sides {
@@ -100,7 +132,7 @@ status run_block_sides(Comm& comm, const block_sides& sides, const rank_blocks& 
     typed_call<std::byte> typed =
         run_time_typed(sides.own.type, element_bytes, blocks.total(), blocks.signature_count(), at);
     typed.in_parts = true;
-    typed.offsets = blocks.offsets();
+    (blocks.are_agreed() ? typed.offsets : typed.row_offsets) = blocks.offsets();
     const auto go = [&](const std::byte* own, const std::byte* whole) {
         (sides.from_own ? typed.in_part : typed.out_part) = part{rank, units_of(sides.own)};
         if (sides.has_whole) (sides.from_own ? typed.out_part : typed.in_part) = part{0, units_of(sides.whole)};

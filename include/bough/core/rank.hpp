@@ -28,6 +28,12 @@ struct at_most {
     friend constexpr bool operator==(const at_most&, const at_most&) = default;
 };
 
+// Of a gatherv or scatterv, in the place of a choice: only the root gives the lengths of all blocks, and each rank knows
+// its own.
+struct counts_at_root {
+    friend constexpr bool operator==(const counts_at_root&, const counts_at_root&) = default;
+};
+
 // Virtual ranks: cyclic relabelling so that the root becomes 0. Pre: rank < size, root < size.
 constexpr rank_t to_virtual(rank_t rank, rank_t root, rank_t size) noexcept {
     return rank >= root ? rank - root : rank + (size - root);

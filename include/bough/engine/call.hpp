@@ -47,6 +47,8 @@ struct call {
     // If the blocks of an alltoall differ in length: the elements at which the blocks of the row
     // begin in the input, and those of the column in the output, each with the end: row + 1 numbers
     // each. Unless they repeat, a rank knows no other lengths, so the plan must be direct().
+    // row_offsets alone, in the place of `offsets`: those of a vector whose lengths are right on this
+    // rank only for the blocks that it has itself. The plan must be direct() here, too.
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
     // For a neighbourhood collective: the input is the row that begins with input_block, and these are the blocks of
     // the output, each once, in the order of their numbers. Offsets as above, column_offsets by place. Other places
@@ -55,6 +57,11 @@ struct call {
     // The blocks of a matrix are slots, in which blocks of other lengths lie: matches no other alltoall.
     bool in_slots = false;
 };
+
+// Where the blocks of the vector begin; empty: spread evenly.
+constexpr std::span<const std::uint64_t> offsets_of(const call& c) noexcept {
+    return c.column_offsets.empty() && !c.row_offsets.empty() ? c.row_offsets : c.offsets;
+}
 
 // How a call combines.
 struct combine_call {

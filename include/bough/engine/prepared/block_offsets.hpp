@@ -30,9 +30,8 @@ class block_offsets {
 public:
     // Pre: blocks != 0. The call's offsets outlive this object.
     block_offsets(const call& c, block_t blocks)
-        : given_(c.offsets.empty() ? nullptr : c.offsets.data()), repeat_(c.repeat), even_(c.count, blocks),
-          element_bytes_(c.element_bytes) {
-        BOUGH_EXPECTS(c.offsets.empty() || c.offsets.size() == std::size_t{repeat_ != 0 ? repeat_ : blocks} + 1,
+        : given_(offsets_of(c).data()), repeat_(c.repeat), even_(c.count, blocks), element_bytes_(c.element_bytes) {
+        BOUGH_EXPECTS(offsets_of(c).empty() || offsets_of(c).size() == std::size_t{repeat_ != 0 ? repeat_ : blocks} + 1,
                       "offsets: one per block is needed, and the end");
     }
 
