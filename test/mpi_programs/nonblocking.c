@@ -17,25 +17,33 @@ static void expect(int good, const char* what) {
 /* The first call on a communicator is started on rank 0 alone, which then sends what the others wait for. `first`: but for a
  * barrier. */
 static void first_call(int first) {
+    enum { most = 64 };
+    static int gathered[most], counts[most], places[most];
     MPI_Comm comm;
-    MPI_Request all[3];
-    int x = rank, y = rank, word = 0;
+    MPI_Request all[5];
+    int x = rank, y = rank, word = 0, mine = -1, r;
+    for (r = 0; r != size; ++r) counts[r] = 1, places[r] = size - 1 - r, gathered[r] = -1;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (!first) MPI_Barrier(comm);
     if (rank != 0) MPI_Recv(&word, 1, MPI_INT, rank - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Ibarrier(comm, &all[0]);
     MPI_Iallreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, comm, &all[1]);
     MPI_Ibcast(&y, 1, MPI_INT, size - 1, comm, &all[2]);
+    MPI_Igatherv(&rank, 1, MPI_INT, gathered, counts, places, MPI_INT, size - 1, comm, &all[3]);
+    MPI_Iscatterv(places, counts, places, MPI_INT, &mine, 1, MPI_INT, size - 1, comm, &all[4]);
     if (rank + 1 != size) MPI_Send(&word, 1, MPI_INT, rank + 1, 1, MPI_COMM_WORLD);
     if (rank % 2) { /* a blocking call is behind those */
         MPI_Barrier(comm);
-        MPI_Waitall(3, all, statuses);
+        MPI_Waitall(5, all, statuses);
     } else {
-        MPI_Waitall(3, all, statuses);
+        MPI_Waitall(5, all, statuses);
         MPI_Barrier(comm);
     }
     expect(x == size * (size - 1) / 2, "an allreduce behind the first call");
     expect(y == size - 1, "a broadcast behind the first call");
+    for (r = 0; rank == size - 1 && r != size; ++r)
+        expect(gathered[size - 1 - r] == r, "a gatherv behind the first call");
+    expect(mine == rank, "a scatterv behind the first call");
     MPI_Comm_free(&comm);
 }
 

@@ -10,7 +10,9 @@
 #include <bough/core/status.hpp>
 #include <bough/operation.hpp>
 
+#include <cstdint>
 #include <mpi.h>
+#include <span>
 
 namespace under_mpi {
 
@@ -24,19 +26,16 @@ struct place {
 // A call has ended: puts the result where it belongs. `name`: as MPI calls it.
 int ended(frame& room, const bough::status& s, const char* name) noexcept;
 
-// Makes a blocking call by one of bough's doors.
-template <class Door, class... What>
-int make_now(const place& at, const char* name, const Door& blocking, const What&... what) {
+// Makes a call by one of bough's doors, or starts it by the other one.
+template <class Door, class Start, class... What>
+int make(const place& at, const char* name, const Door& blocking, const Start& start, const What&... what) {
+    if (at.starts != nullptr) {
+        *at.starts = start(at.comm, what...);
+        return MPI_SUCCESS;
+    }
     bough::status ends;
     blocking(at.comm, what..., ends);
     return ended(at.room, ends, name);
-}
-// The same, or starts it by the other door.
-template <class Door, class Start, class... What>
-int make(const place& at, const char* name, const Door& blocking, const Start& start, const What&... what) {
-    if (at.starts == nullptr) return make_now(at, name, blocking, what...);
-    *at.starts = start(at.comm, what...);
-    return MPI_SUCCESS;
 }
 
 int run_barrier(const place& at);

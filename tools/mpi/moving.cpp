@@ -153,56 +153,44 @@ int run_scatter(const place& at, const blocks& in, const blocks& out, int root) 
     return make(at, "MPI_Scatter", bough::scatter, bough::start_scatter, parts.all, parts.own, from);
 }
 
-namespace {
-
-// Only the root has the lengths of a gatherv or scatterv, and bough wants them on all ranks.
-bough::status tell_lengths(const place& at, const blocks& of_root, const shape& s, bough::root from) {
-    std::vector<std::size_t>& lengths = at.room.lengths;
-    if (at.comm.rank() == from.rank)
-        set_lengths(lengths, of_root, s);
-    else
-        lengths.resize(at.comm.size());
-    bough::status ends;
-    bough::broadcast(at.comm, some(reinterpret_cast<std::byte*>(lengths.data()), lengths.size() * sizeof(std::size_t)),
-                     from, ends);
-    return ends;
-}
-
-} // namespace
-
 int run_gatherv(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root to = root_of(root);
-    const bool is_root = at.comm.rank() == to.rank;
-    const shape s = is_root ? shape_of(out.type) : shape{};
-    if (const bough::status bad = tell_lengths(at, out, s, to)) return ended(at.room, bad, "MPI_Gatherv");
-    const std::span<const std::size_t> lengths = at.room.lengths;
-    if (!is_root) {
-        const shape from = shape_of(in.type);
-        return make_now(at, "MPI_Gatherv", bough::gatherv, some(at.room.reads(in, from), bytes_of(in, from)),
-                        some(static_cast<std::byte*>(nullptr), 0), lengths, to);
+    const auto run = [&](const bough::const_elements& mine, const bough::elements& all,
+                         std::span<const std::size_t> lengths) {
+        return make(at, "MPI_Gatherv", bough::gatherv, bough::start_gatherv, mine, all, lengths, to,
+                    bough::counts_at_root{});
+    };
+    if (at.comm.rank() != to.rank) {
+        const shape s = shape_of(in.type);
+        return run(some(at.room.reads(in, s), bytes_of(in, s)), some(static_cast<std::byte*>(nullptr), 0), {});
     }
+    const shape s = shape_of(out.type);
+    set_lengths(at.room.lengths, out, s);
+    const std::span<const std::size_t> lengths = at.room.lengths;
     const std::span<std::byte> all(at.room.writes(out, s), bytes_of(out, s));
     const std::span<std::byte> own = all.subspan(sum_of(at.room.lengths, to.rank), lengths[to.rank]);
     const auto mine = given(at, in, {out, block_of(out, to.rank, s), s, all, own});
-    return make_now(at, "MPI_Gatherv", bough::gatherv, mine, some(all.data(), all.size()), lengths, to);
+    return run(mine, some(all.data(), all.size()), lengths);
 }
 
 int run_scatterv(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root from = root_of(root);
-    const bool is_root = at.comm.rank() == from.rank;
-    const shape s = is_root ? shape_of(in.type) : shape{};
-    if (const bough::status bad = tell_lengths(at, in, s, from)) return ended(at.room, bad, "MPI_Scatterv");
-    const std::span<const std::size_t> lengths = at.room.lengths;
-    if (!is_root) {
-        const shape to = shape_of(out.type);
-        std::byte* const mine = at.room.writes(out, to);
-        return make_now(at, "MPI_Scatterv", bough::scatterv, some(static_cast<const std::byte*>(nullptr), 0),
-                        some(mine, bytes_of(out, to)), lengths, from);
+    const auto run = [&](const bough::const_elements& all, const bough::elements& mine,
+                         std::span<const std::size_t> lengths) {
+        return make(at, "MPI_Scatterv", bough::scatterv, bough::start_scatterv, all, mine, lengths, from,
+                    bough::counts_at_root{});
+    };
+    if (at.comm.rank() != from.rank) {
+        const shape s = shape_of(out.type);
+        return run(some(static_cast<const std::byte*>(nullptr), 0), some(at.room.writes(out, s), bytes_of(out, s)), {});
     }
+    const shape s = shape_of(in.type);
+    set_lengths(at.room.lengths, in, s);
+    const std::span<const std::size_t> lengths = at.room.lengths;
     const std::span<const std::byte> all(at.room.reads(in, s), bytes_of(in, s));
     const auto own = all.subspan(sum_of(at.room.lengths, from.rank), lengths[from.rank]);
     const scattered parts = taken(at, all, own, out);
-    return make_now(at, "MPI_Scatterv", bough::scatterv, parts.all, parts.own, lengths, from);
+    return run(parts.all, parts.own, lengths);
 }
 
 int run_allgather(const place& at, const blocks& in, const blocks& out) {

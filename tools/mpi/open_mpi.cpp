@@ -218,16 +218,16 @@ BOUGH_BOTH(reduce_scatter, (const void* in, void* out, const int* counts, type_t
            (in, out, counts, type, op))
 BOUGH_BOTH(gather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
            (in, count, type, out, out_count, out_type, root))
-BOUGH_BLOCKING(gatherv,
-               (const void* in, int count, type_t type, void* out, const int* counts, const int* places,
-                type_t out_type, int root),
-               (in, count, type, out, counts, places, out_type, root))
+BOUGH_BOTH(gatherv,
+           (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type,
+            int root),
+           (in, count, type, out, counts, places, out_type, root))
 BOUGH_BOTH(scatter, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
            (in, count, type, out, out_count, out_type, root))
-BOUGH_BLOCKING(scatterv,
-               (const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
-                type_t out_type, int root),
-               (in, counts, places, type, out, out_count, out_type, root))
+BOUGH_BOTH(scatterv,
+           (const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
+            type_t out_type, int root),
+           (in, counts, places, type, out, out_count, out_type, root))
 BOUGH_BOTH(allgather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
            (in, count, type, out, out_count, out_type))
 BOUGH_BOTH(allgatherv,
@@ -280,21 +280,6 @@ int pass_ialltoallw(const void* in, const int* counts, const int* places, type_t
     return m.below.coll_ialltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm, request,
                                    m.below.coll_ialltoallw_module);
 }
-int pass_igatherv(const void* in, int count, type_t type, void* out, const int* counts, const int* places,
-                  type_t out_type, int root, ompi_communicator_t* comm, ompi_request_t** request, coll_module* module) {
-    bough_module& m = of(module);
-    note_passed_on(comm, collective::gatherv, reason::form, form::nonblocking);
-    return m.below.coll_igatherv(in, count, type, out, counts, places, out_type, root, comm, request,
-                                 m.below.coll_igatherv_module);
-}
-int pass_iscatterv(const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
-                   type_t out_type, int root, ompi_communicator_t* comm, ompi_request_t** request,
-                   coll_module* module) {
-    bough_module& m = of(module);
-    note_passed_on(comm, collective::scatterv, reason::form, form::nonblocking);
-    return m.below.coll_iscatterv(in, counts, places, type, out, out_count, out_type, root, comm, request,
-                                  m.below.coll_iscatterv_module);
-}
 
 // The functions that this module has; some are not for intercommunicators.
 #define BOUGH_EACH_BLOCKING(do_it)                                                                                     \
@@ -303,9 +288,9 @@ int pass_iscatterv(const void* in, const int* counts, const int* places, type_t 
             do_it(scatterv)
 #define BOUGH_EACH_NONBLOCKING(do_it)                                                                                  \
     do_it(iallgather) do_it(iallgatherv) do_it(iallreduce) do_it(ialltoall) do_it(ialltoallv) do_it(ibarrier)          \
-        do_it(ibcast) do_it(igather) do_it(ireduce) do_it(ireduce_scatter) do_it(ireduce_scatter_block)                \
-            do_it(iscatter)
-#define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw) do_it(igatherv) do_it(iscatterv)
+        do_it(ibcast) do_it(igather) do_it(igatherv) do_it(ireduce) do_it(ireduce_scatter)                             \
+            do_it(ireduce_scatter_block) do_it(iscatter) do_it(iscatterv)
+#define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw)
 #define BOUGH_EACH_OF_ONE_GROUP(do_it) do_it(exscan) do_it(scan)
 #define BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it) do_it(iexscan) do_it(iscan)
 #define BOUGH_EACH_BELOW(do_it)                                                                                        \

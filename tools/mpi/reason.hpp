@@ -16,7 +16,6 @@ enum class reason : std::uint8_t {
     inter,     // an intercommunicator
     alone,     // of one rank
     host_only, // a collective that bough does not have
-    form,      // it is nonblocking, and bough takes only the blocking form
     of_host,   // the MPI itself may make it
     first,     // it is nonblocking, and there was no blocking one before
     count_     // how many there are

@@ -43,7 +43,6 @@ const char* text_of(reason why) noexcept {
     case reason::inter: return "intercommunicator";
     case reason::alone: return "one rank";
     case reason::host_only: return "no such collective in bough";
-    case reason::form: return "nonblocking";
     case reason::of_host: return "as the MPI itself calls it";
     case reason::first: return "nonblocking, before the first blocking one";
     default: return "";
