@@ -5,7 +5,9 @@
 #include "world.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -59,6 +61,22 @@ bool is_near(known_type type, const std::vector<std::byte>& a, const std::vector
 }
 
 } // namespace
+
+int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well) {
+    const std::uint32_t me = world::get().rank();
+    std::array<std::uint32_t, 2> last{is_well ? me + 1 : 0, is_well ? 0 : me + 1}; // where it has, and where not
+    std::array<char, 40> name{};
+    std::snprintf(name.data(), name.size(), "MPI_%s", name_of(which));
+    if (const bough::status bad = find_greatest(at, last)) return error_class_of(bad, name.data());
+    if (last[0] == 0 || last[1] == 0) return MPI_SUCCESS;
+    std::fprintf(
+        stderr,
+        "bough: check: %s, rank %u of MPI_COMM_WORLD: the MPI's own call has ended well on rank %u, and with an "
+        "error on rank %u\n",
+        name.data(), me, last[0] - 1, last[1] - 1);
+    PMPI_Abort(comm, 1);
+    return MPI_ERR_OTHER;
+}
 
 comparison::comparison(const outcome& of) noexcept : of_(of) {
     guarded([this] {

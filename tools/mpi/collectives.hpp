@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // MPI's collectives by those of bough. Arguments are MPI's, and have been checked by the host. Each
 // returns an error class of MPI. A call that is only started needs its arguments, its types and its op
-// until it has ended; gatherv and scatterv cannot be started.
+// until it has ended.
 #ifndef BOUGH_TOOLS_MPI_COLLECTIVES_HPP
 #define BOUGH_TOOLS_MPI_COLLECTIVES_HPP
 
@@ -55,6 +55,9 @@ int run_allgather(const place& at, const blocks& in, const blocks& out);
 int run_allgatherv(const place& at, const blocks& in, const blocks& out);
 int run_alltoall(const place& at, const blocks& in, const blocks& out);
 int run_alltoallv(const place& at, const blocks& in, const blocks& out);
+
+// Of each number the greatest over all ranks. Collective, and not one of the program's calls.
+bough::status find_greatest(const place& at, std::span<std::uint32_t> numbers);
 
 // Says what went wrong, on standard error; the class of MPI.
 int error_class_of(const bough::status& s, const char* collective) noexcept;

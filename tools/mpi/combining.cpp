@@ -9,6 +9,7 @@
 #include <bough/run_time.hpp>
 #include <bough/scan.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -124,6 +125,16 @@ int run_vector(const place& at, const char* name, const Collective& run, const S
 }
 
 } // namespace
+
+bough::status find_greatest(const place& at, std::span<std::uint32_t> numbers) {
+    const shape s = shape_of(MPI_UINT32_T);
+    at.room.how.set(MPI_MAX, MPI_UINT32_T, s);
+    bough::status ends;
+    bough::allreduce(at.comm, vector_of(at, MPI_UINT32_T, s).out(numbers.data(), numbers.size(), true),
+                     at.room.how.op(), ends);
+    at.room.drop();
+    return ends;
+}
 
 int run_allreduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
     return run_vector(at, "MPI_Allreduce", bough::allreduce, bough::start_allreduce, in, out, count, type, op, true);
