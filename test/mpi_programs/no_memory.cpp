@@ -5,11 +5,13 @@
 // next communicator, and no exception may come out of MPI.
 //
 // no_memory N: with BOUGH_MPI=check, the N-th copy fails that check makes of a buffer.
+// no_memory start N: the N-th allocation of rank 1 fails while MPI starts, that is while ranks join.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
 #include <new>
+#include <string_view>
 
 namespace {
 
@@ -89,6 +91,24 @@ int copies(int number, int rank, int size) {
     return wrong != 0;
 }
 
+// MPI has started without an allocation on rank 1: a sum is right, by bough or by the MPI.
+int started(int rank, int size) {
+    const bool was_refused = refused != 0;
+    allowed = -1;
+    int sum = 0;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    const bool is_wrong = sum != size * (size - 1) / 2;
+    if (rank == 1) std::printf("an allocation was %s; %d wrong\n", was_refused ? "refused" : "made", is_wrong);
+    std::fflush(stdout);
+    MPI_Finalize();
+    return is_wrong;
+}
+bool is_rank_1() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+        if (const char* const said = std::getenv(name); said != nullptr) return std::string_view(said) == "1";
+    return false;
+}
+
 } // namespace
 
 // The library that is loaded for MPI allocates by these, too.
@@ -102,10 +122,13 @@ void operator delete(void* at, std::size_t) noexcept { std::free(at); }
 void operator delete[](void* at, std::size_t) noexcept { std::free(at); }
 
 int main(int argc, char** argv) {
+    const bool is_start = argc > 2 && std::string_view(argv[1]) == "start";
+    if (is_start && is_rank_1()) allowed = std::atoi(argv[2]) - 1;
     MPI_Init(&argc, &argv);
     int rank = 0, size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (is_start) return started(rank, size);
     if (argc > 1) return copies(std::atoi(argv[1]), rank, size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     const int one = 1;

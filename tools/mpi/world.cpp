@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,7 +60,29 @@ std::string first_address() {
 }
 #endif
 
-// A WireUp over the host.
+// False: no memory was left.
+template <class F>
+bool is_done(const F& f) noexcept {
+    try {
+        f();
+        return true;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none: they would go
+// on with bough, and this one without it.
+void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
+    if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
+    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
+                 world::get().rank());
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+    std::abort();
+}
+
+// A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the others exchange
+// next. So each exchange begins with a vote, and so does what comes after the last one: there it is heard.
 class host_wire {
 public:
     host_wire(host_group& host, bough::rank_t rank, bough::rank_t size) : host_(&host), rank_(rank), size_(size) {}
@@ -73,26 +97,26 @@ public:
     // MPI knows no timeouts: a rank that does not come is mpirun's to find.
     bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
         if (const bough::status bad = bough::check_exchange(mine, all, size_)) return bad;
+        if (const std::uint32_t who = hear(false))
+            return {.code = bough::errc::peer_aborted, .cause = bough::errc::no_resources, .peer = who - 1};
         if (!host_->gather_from_all(mine.data(), static_cast<int>(mine.size()), all.data()))
             return {.code = bough::errc::protocol_error};
         return {};
     }
 
+    // Collective. 1 + the last rank that gives up, 0: none does. After that nobody votes any more.
+    std::uint32_t hear(bool gives_up) noexcept {
+        if (given_up_ != 0) return given_up_;
+        given_up_ = gives_up ? rank_ + 1 : 0;
+        vote(*host_, {&given_up_, 1});
+        return given_up_;
+    }
+
 private:
     host_group* host_;
     bough::rank_t rank_, size_;
+    std::uint32_t given_up_ = 0;
 };
-
-// False: no memory was left.
-template <class F>
-bool is_done(const F& f) noexcept {
-    try {
-        f();
-        return true;
-    } catch (const std::exception&) {
-        return false;
-    }
-}
 
 #ifdef BOUGH_UNDER_MPI_NODES
 constexpr const char* what_joins = "shared memory and tcp cannot be used: ";
@@ -106,16 +130,6 @@ std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
 }
 #endif
 
-// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none: they would go
-// on with bough, and this one without it.
-void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
-    if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
-    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
-                 world::get().rank());
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-    std::abort();
-}
-
 bool is_broken(const part& its) { return its.blocking.poison() || its.nonblocking.poison(); }
 
 bool drive_host(void*, std::uint32_t idle) {
@@ -127,7 +141,8 @@ bool drive_host(void*, std::uint32_t idle) {
 } // namespace
 
 world& world::get() {
-    static world* const only = new world;
+    alignas(world) static std::array<std::byte, sizeof(world)> memory; // so that no rank can fail to make it
+    static world* const only = new (memory.data()) world;
     return *only;
 }
 
@@ -173,22 +188,22 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
 }
 
 void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
-    std::string why = "no memory is left on a rank";
-    std::uint32_t has_failed = 1;
+    host_wire wire(host, rank_, size_);
+    bough::status said;
     is_done([&] {
-        bough::status said;
-        host_wire wire(host, rank_, size_);
         std::optional<link_base> joined = join_link(wire, said);
-        if (!joined) return why = bough::message_of(said), void();
+        if (!joined) return;
         const bough::communicator_options options{.timeout_ns = deadline_ns, .while_waiting = {drive_host, nullptr}};
         base_.emplace(link(std::move(*joined)), options);
-        has_failed = 0;
     });
-    vote(host, {&has_failed, 1});
-    if (has_failed == 0) return;
+    const std::uint32_t who = wire.hear(!base_);
+    if (who == 0) return;
     base_.reset();
-    is_done([&] { why = what_joins + why; });
-    run_without(why.c_str());
+    std::string why;
+    is_done([&] {
+        why = what_joins + (said ? bough::message_of(said) : "no memory is left on rank " + std::to_string(who - 1));
+    });
+    run_without(why.empty() ? "no memory is left on a rank" : why.c_str());
 }
 
 void world::stop() noexcept {
