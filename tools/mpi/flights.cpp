@@ -21,7 +21,8 @@ int end_of(flight& f) noexcept {
 } // namespace
 
 flights& flights::get() {
-    alignas(flights) static std::array<std::byte, sizeof(flights)> memory; // so that no rank can fail to make it
+    // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
+    alignas(flights) static std::array<std::byte, sizeof(flights)> memory;
     static flights* const only = new (memory.data()) flights;
     return *only;
 }

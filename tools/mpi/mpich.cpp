@@ -7,7 +7,9 @@
 #include "route.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,7 +89,9 @@ never_ending progress_of_mpich;
 class known_comms {
 public:
     static known_comms& get() {
-        static known_comms* const only = new known_comms; // never destroyed
+        // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
+        alignas(known_comms) static std::array<std::byte, sizeof(known_comms)> memory;
+        static known_comms* const only = new (memory.data()) known_comms;
         return *only;
     }
     // When MPI has started; and before it ends.

@@ -141,7 +141,8 @@ bool drive_host(void*, std::uint32_t idle) {
 } // namespace
 
 world& world::get() {
-    alignas(world) static std::array<std::byte, sizeof(world)> memory; // so that no rank can fail to make it
+    // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
+    alignas(world) static std::array<std::byte, sizeof(world)> memory;
     static world* const only = new (memory.data()) world;
     return *only;
 }
