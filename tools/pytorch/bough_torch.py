@@ -65,7 +65,7 @@ def _group(group):
 
 
 def monitored_barrier(group=None, timeout=datetime.timedelta(seconds=30)):
-    """A barrier that says, if it fails, which rank is missing. The group is of no use then."""
+    """A barrier that says, if it fails, which rank is missing."""
     _bough_torch.monitored_barrier(_group(group), _checked(timeout))
 
 
