@@ -50,6 +50,18 @@ browse(chromium, async shown => {
     await evaluate("document.querySelector('.change [name=peer]').value = '3', document.querySelector('.change').requestSubmit()");
     expect((await said()).startsWith("Wrong: "), "another peer makes the plan wrong");
     expect((await evaluate("plan.run.stuck !== null && document.querySelector('tr.changed, tr.fault') !== null")), "it hangs, and the step is marked");
+    // A long schedule is shown in part, with the step at fault, until all of it is asked for.
+    const rows = () => evaluate("document.querySelectorAll('#steps tbody tr:not(.form)').length");
+    await evaluate("choose('algorithm', 'ring'), choose('ranks', 64)");
+    const all = await evaluate("library.ask('steps', questionOf(planKeys) + '&rank=0').steps.length");
+    expect(all > 150 && (await rows()) === 100, `the first 100 of ${all} steps: ${await rows()}`);
+    await evaluate("setEdits('0', 150, ['0.150.drop']), state.rank = '0', showSteps()");
+    expect((await rows()) >= 151 && (await evaluate("document.querySelector('tr.dropped') !== null")), "a deleted step is shown, however late it is");
+    await evaluate("document.querySelector('#steps tr:last-child button').focus()");
+    await press("Enter");
+    expect((await rows()) === all, "all steps");
+    expect((await focused()).startsWith("Change step"), "the focus is on the next step: " + await focused());
+    await evaluate("state.edit = '', choose('ranks', 13), choose('algorithm', defaults.algorithm)");
     // Form elements, a refusal, the link.
     await evaluate("choose('collective', 'reduce'), choose('algorithm', 'kary'), choose('ranks', 9), choose('root', 20)");
     expect(await evaluate("!document.getElementById('refused').hidden"), "a root that there is not is refused");

@@ -166,6 +166,14 @@ let palette = {};
 function readPalette() {
   for (const name of ["paper", "ink", "soft", "faint", "line", "accent", "tint", "wait", "arrow", "bad", ...names]) palette[name] = colour(name);
 }
+// The marks of the steps, drawn once: a table may have a thousand.
+function drawMarks() {
+  for (const [verb, name] of names.entries()) {
+    const canvas = element("canvas");
+    drawDeed(prepared(canvas, 16, 14), verb, 0, 0, 16, 14);
+    document.documentElement.style.setProperty("--mark_" + name, `url(${canvas.toDataURL()})`);
+  }
+}
 // A canvas of this size in CSS pixels, ready to draw on.
 function prepared(canvas, width, height) {
   const ratio = Math.min(window.devicePixelRatio || 1, 16000 / width, 16000 / height);
@@ -177,6 +185,15 @@ function prepared(canvas, width, height) {
   draw.setTransform(ratio, 0, 0, ratio, 0, 0);
   draw.clearRect(0, 0, width, height);
   return draw;
+}
+// Fills bars that come from the left; those less than a pixel apart as one, as nobody would see more.
+class Bars {
+  constructor(draw, top, height) { Object.assign(this, { draw, top, height, from: 0, to: -Infinity }); }
+  add(from, to) {
+    if (from - this.to >= 1) { this.end(); this.from = from; this.to = to; }
+    else if (to > this.to) this.to = to;
+  }
+  end() { if (this.to > this.from) this.draw.fillRect(this.from, this.top, this.to - this.from, this.height); }
 }
 // A deed: told apart by its place in the row and its form, not only by its colour. A send fills the
 // upper half, a receive the lower half; a combine is hatched, a copy is an outline.
@@ -256,10 +273,12 @@ class Timeline {
       const first = run.first[r], last = run.first[r + 1];
       let free = 0;
       draw.fillStyle = palette.wait;
+      const waits = new Bars(draw, this.y(r) - (small ? this.bar / 4 : 2), small ? this.bar / 2 : 4);
       for (let i = first; i < last; ++i) {
-        if (run.begin[i] > free) draw.fillRect(this.x(free), this.y(r) - (small ? this.bar / 4 : 2), (run.begin[i] - free) * this.scale, small ? this.bar / 2 : 4);
+        if (run.begin[i] > free) waits.add(this.x(free), this.x(run.begin[i]));
         free = run.end[i];
       }
+      waits.end();
       if (run.stuck && free < this.span) draw.fillRect(this.x(free), this.y(r) - 1, (this.span - free) * this.scale, 2);
     }
     this.drawMessages(draw);
@@ -267,9 +286,10 @@ class Timeline {
     if (small) for (let verb = 0; verb < 4; ++verb) {
       draw.fillStyle = palette[names[verb]];
       for (let r = 0; r < p; ++r) {
-        const top = this.y(r) - this.bar / 2 + (verb === 1 ? this.bar / 2 : 0), height = verb < 2 ? this.bar / 2 : this.bar;
+        const bars = new Bars(draw, this.y(r) - this.bar / 2 + (verb === 1 ? this.bar / 2 : 0), verb < 2 ? this.bar / 2 : this.bar);
         for (let i = run.first[r]; i < run.first[r + 1]; ++i)
-          if (run.verb[i] === verb) draw.fillRect(this.x(run.begin[i]), top, Math.max((run.end[i] - run.begin[i]) * this.scale, 1.5), height);
+          if (run.verb[i] === verb) bars.add(this.x(run.begin[i]), Math.max(this.x(run.end[i]), this.x(run.begin[i]) + 1.5));
+        bars.end();
       }
     }
     else for (let r = 0; r < p; ++r)
@@ -370,13 +390,14 @@ const graph = {
       }
     }
     // Whom each rank sends to, once.
-    const met = new Set();
+    const met = new Uint8Array(p * p);
     this.edges = [];
     const { run } = plan;
     if (run) for (let r = 0; r < p; ++r)
       for (let i = run.first[r]; i < run.first[r + 1]; ++i) {
-        const key = Math.min(r, run.peer[i]) * 4096 + Math.max(r, run.peer[i]);
-        if (run.verb[i] === 0 && !met.has(key)) { met.add(key); this.edges.push([r, run.peer[i]]); }
+        if (run.verb[i] !== 0) continue;
+        const key = Math.min(r, run.peer[i]) * p + Math.max(r, run.peer[i]);
+        if (!met[key]) { met[key] = 1; this.edges.push([r, run.peer[i]]); }
       }
   },
   at(t) {
@@ -490,6 +511,7 @@ const lastEvent = () => eventsOf().findLast(e => e < now - 1e-6) ?? 0;
 // --- The steps -----------------------------------------------------------------------------------
 
 let changing = -1; // the line whose form is open
+const stepsAtFirst = 100;
 const edits = () => state.edit ? state.edit.split("~") : [];
 const ofLine = (text, rank, at) => text.startsWith(`${rank}.${at}.`);
 // Replaces all changes of a step.
@@ -498,23 +520,22 @@ function setEdits(rank, at, made) {
   changing = -1;
   update();
 }
-function verbMark(verb) {
-  const canvas = element("canvas", { "aria-hidden": "true" });
-  drawDeed(prepared(canvas, 16, 14), names.indexOf(verb), 0, 0, 16, 14);
-  return canvas;
-}
 function showSteps() {
   const answer = library.ask("steps", questionOf(planKeys) + "&rank=" + state.rank);
   $("rank").max = plan.size - 1;
   if (document.activeElement !== $("rank")) $("rank").value = state.rank;
   if (answer.refused) return $("steps").replaceChildren();
   const { verdict } = plan, faulty = !verdict.right && String(verdict.rank) === state.rank ? verdict.step : null;
-  const rows = answer.steps.flatMap(s => {
+  // A thousand rows take longer than the proof: those behind the first, and behind what matters, if they are asked for.
+  const asked = linkOf(), last = answer.steps.findLastIndex(s => s.changed || (faulty !== null && s.number === faulty) || s.line === changing);
+  const shown = showSteps.all === asked ? answer.steps : answer.steps.slice(0, Math.max(stepsAtFirst, last + 1));
+  const left = answer.steps.length - shown.length;
+  const rows = shown.flatMap(s => {
     const button = (text, label, act) => element("button", { type: "button", "aria-label": label, onclick: act }, text);
     const which = `step ${s.line} of rank ${state.rank}`, dropped = s.number === null;
     const row = element("tr", { class: [dropped && "dropped", s.changed && !dropped && "changed", s.number !== null && s.number === faulty && "fault"].filter(Boolean).join(" "), "data-number": s.number },
       element("td", { class: "number" }, dropped ? "" : String(s.number)),
-      element("td", { class: "step" }, verbMark(s.verb), element("span", {}, s.text)),
+      element("td", { class: "step " + s.verb }, element("span", {}, s.text)),
       element("td", { class: "after" }, s.after.length ? s.after.slice(0, 4).join(", ") + (s.after.length > 4 ? " ..." : "") : ""),
       element("td", { class: "acts_of" },
         s.changed ? button("Restore", "Restore " + which, () => setEdits(state.rank, s.line, [])) : null,
@@ -522,6 +543,11 @@ function showSteps() {
         dropped ? null : button("Delete", "Delete " + which, () => setEdits(state.rank, s.line, [`${state.rank}.${s.line}.drop`]))));
     return changing === s.line && !dropped ? [row, element("tr", { class: "form" }, element("td", { colspan: 4 }, changeForm(s)))] : [row];
   });
+  if (left) rows.push(element("tr", { class: "form" }, element("td", { colspan: 4 }, element("button", { type: "button", onclick: () => {
+    showSteps.all = asked;
+    showSteps();
+    $("steps").querySelectorAll("tbody tr")[rows.length - 1].querySelector("button").focus();
+  } }, `Show the other ${left} steps`))));
   $("steps").replaceChildren(
     element("thead", {}, element("tr", {}, ...[["#", ""], ["step", ""], ["waits for", "after"], ["", ""]].map(([text, name]) => element("th", { scope: "col", class: name }, text)))),
     element("tbody", {}, ...(rows.length ? rows : [element("tr", {}, element("td", { colspan: 4 }, "This rank has no steps."))])));
@@ -792,6 +818,7 @@ function setTheme(theme) {
 }
 function redraw() {
   readPalette();
+  drawMarks();
   graph.layout();
   line.layout();
   if (besidePlan) for (const other of besideLines) other.layout();
@@ -809,6 +836,7 @@ function redraw() {
     return;
   }
   readPalette();
+  drawMarks();
   catalogue = library.ask("catalogue", "");
   readLink();
   fillForm();
