@@ -39,18 +39,13 @@ public:
     constexpr void run() {
         start();
         run_local();
-        std::vector<std::uint32_t> batch;
-        std::vector<std::uint64_t> order;
-        while (!queue_.empty() && !found_.failed()) {
+        message_queue batch;
+        while (!queue_.places.empty() && !found_.failed()) {
             ++ports_.round;
             batch.clear();
             std::swap(batch, queue_);
-            order.clear(); // the turn, then the place in the queue
-            for (std::uint32_t i = 0; i != batch.size(); ++i)
-                order.push_back(std::uint64_t{turns_[batch[i]]} << 32 | i);
-            std::sort(order.begin(), order.end());
             done_.clear();
-            for (const std::uint64_t next : order) advance(batch[static_cast<std::uint32_t>(next)]);
+            serve(batch);
             if (done_.empty()) break;
             for (const std::uint32_t n : done_) complete(n);
             run_local();
@@ -67,6 +62,21 @@ private:
         bool sent = false, received = false, queued = false;
         std::size_t payload = 0; // once it is sent: where the memory keeps it
     };
+    // Messages that may move on. A key is the turn of a message, then its place.
+    struct message_queue {
+        struct queued {
+            std::uint32_t message, turn;
+            rank_t from, to;
+        };
+        std::vector<queued> places{};         // in the order in which they came
+        std::vector<std::uint64_t> ready{};   // those that lacked only a port in the last round: keys, sorted
+        std::vector<std::uint64_t> arrived{}; // the keys of all others
+        // In the next place.
+        constexpr std::uint64_t key_of(const queued& next) const {
+            return std::uint64_t{next.turn} << 32 | static_cast<std::uint32_t>(places.size());
+        }
+        constexpr void clear() { places.clear(), ready.clear(), arrived.clear(); }
+    };
     // The ports of all ranks: the last round in which each was used.
     struct ports {
         std::uint32_t round = 0; // the present one
@@ -75,13 +85,33 @@ private:
 
     // --- messages ---
 
+    // Moves messages on in the order of their keys. A message that lacked only a port still lacks
+    // nothing else, so only its ports are looked at: thousands may wait for one port, and each round
+    // passes all of them.
+    constexpr void serve(message_queue& batch) {
+        std::sort(batch.arrived.begin(), batch.arrived.end());
+        auto ready = batch.ready.begin();
+        auto arrived = batch.arrived.begin();
+        while (ready != batch.ready.end() || arrived != batch.arrived.end()) {
+            const bool was_ready = arrived == batch.arrived.end() || (ready != batch.ready.end() && *ready < *arrived);
+            const auto next = batch.places[static_cast<std::uint32_t>(was_ready ? *ready++ : *arrived++)];
+            if (was_ready && lacks_port(next))
+                wait_for_port(next);
+            else
+                advance(next);
+        }
+    }
+    using queued = typename message_queue::queued;
+
     // Moves a message on as far as this round allows. It comes back in the next round if it lacked
     // only a port.
-    constexpr void advance(std::uint32_t m) {
+    constexpr void advance(const queued& next) {
+        const std::uint32_t m = next.message;
         progress& at = messages_[m];
         at.queued = false;
-        if (!at.sent && may_be_sent(m)) has_ports_to_send(m) ? send(m) : enqueue(m);
-        if (at.sent && !at.received && may_be_received(m)) has_port_to_receive(m) ? receive(m) : enqueue(m);
+        const auto wait = [&] { at.queued = true, wait_for_port(next); };
+        if (!at.sent && may_be_sent(m)) has_ports_to_send(next) ? send(m) : wait();
+        if (at.sent && !at.received && may_be_received(m)) has_port_to_receive(next) ? receive(m) : wait();
     }
 
     constexpr bool may_be_sent(std::uint32_t m) const {
@@ -102,12 +132,13 @@ private:
         return messages_[m].received;
     }
     // Without slots, a message is sent and received in one round.
-    constexpr bool has_ports_to_send(std::uint32_t m) const {
-        return ports_.sent_in[graph_.rank_of(message(m).send)] != ports_.round &&
-               (slots_ != 0 || has_port_to_receive(m));
+    constexpr bool has_ports_to_send(const queued& next) const {
+        return ports_.sent_in[next.from] != ports_.round && (slots_ != 0 || has_port_to_receive(next));
     }
-    constexpr bool has_port_to_receive(std::uint32_t m) const {
-        return ports_.received_in[graph_.rank_of(message(m).receive)] != ports_.round;
+    constexpr bool has_port_to_receive(const queued& next) const { return ports_.received_in[next.to] != ports_.round; }
+    // Pre: it lacked only a port.
+    constexpr bool lacks_port(const queued& next) const {
+        return slots_ != 0 && messages_[next.message].sent ? !has_port_to_receive(next) : !has_ports_to_send(next);
     }
 
     constexpr void send(std::uint32_t m) {
@@ -142,7 +173,14 @@ private:
     constexpr void enqueue(std::uint32_t m) {
         if (messages_[m].queued || messages_[m].received) return;
         messages_[m].queued = true;
-        queue_.push_back(m);
+        const queued last{m, turns_[m], graph_.rank_of(message(m).send), graph_.rank_of(message(m).receive)};
+        queue_.arrived.push_back(queue_.key_of(last));
+        queue_.places.push_back(last);
+    }
+    // Only while a batch is served, in the order of its keys: so the new keys are sorted, too.
+    constexpr void wait_for_port(const queued& next) {
+        queue_.ready.push_back(queue_.key_of(next));
+        queue_.places.push_back(next);
     }
     constexpr const step_graph::message& message(std::uint32_t m) const { return graph_.messages()[m]; }
 
@@ -211,8 +249,8 @@ private:
     std::vector<progress> messages_;
     ports ports_;
     std::vector<std::uint32_t> local_; // local steps that are ready
-    std::vector<std::uint32_t> queue_; // messages that may move on
-    std::vector<std::uint32_t> done_;  // sends and receives that ended in this round
+    message_queue queue_{};
+    std::vector<std::uint32_t> done_; // sends and receives that ended in this round
 };
 
 } // namespace bough::detail
