@@ -268,3 +268,16 @@ TEST_CASE("what is proved at compile time holds at run time") {
                     (slots >= messages));
         }
 }
+
+// A million planes with room for all blocks each would be terabytes.
+TEST_CASE("memory is for the blocks that steps touch") {
+    constexpr std::uint32_t most = 1'000'000;
+    constexpr block_t last = (1u << 18) - 1;
+    const verdict found = judge(
+        broadcast, {.size = 2, .blocks = last + 1},
+        {{send_step(1, in(0, last)), send_step(1, in(last))},
+         {receive_step(0, out(0, last)), receive_step(0, plane(most, last)), copy_step(plane(most, last), out(last))}},
+        {}, 1);
+    REQUIRE(found);
+    REQUIRE(found.traits.scratch_max == 1);
+}

@@ -14,7 +14,9 @@
 #define BOUGH_SCHEDULE_DEPENDENCE_HPP
 
 #include <bough/core/plain_list.hpp>
+#include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
+#include <bough/schedule/block_places.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -42,19 +44,26 @@ struct dependences {
 
 namespace detail {
 
-// The last writer and the readers since, for every block of every storage.
+// The last writer and the readers since, for every block of every storage that steps touch.
 template <int = 0>
 class block_history {
 public:
-    // `reads` is how many blocks will be read in all.
-    constexpr block_history(std::size_t storages, std::size_t blocks, std::size_t reads)
-        : blocks_(blocks), cells_(storages * blocks, cell{}) {
+    constexpr explicit block_history(std::span<const step> steps) {
+        std::size_t reads = 0; // of blocks; each counts each time
+        const auto touch = [&](const slice& s) { places_.add(storage_of(s.buffer), s.first, s.last()); };
+        for (const step& s : steps) {
+            if (s.verb != verb::receive) touch(s.a), reads += s.a.count;
+            if (s.verb == verb::combine) touch(s.b), reads += s.b.count;
+            if (s.verb != verb::send) touch(s.out);
+        }
+        cells_.resize(places_.settle(), cell{});
         entries_.reserve(reads);
     }
 
     template <class F>
     constexpr void read(const slice& s, std::uint32_t by, F&& depends_on) {
-        cell* at = cells_.data() + storage_of(s.buffer) * blocks_ + s.first;
+        if (s.count == 0) return;
+        cell* at = cells_.data() + places_.at(storage_of(s.buffer), s.first);
         for (cell* const end = at + s.count; at != end; ++at) {
             if (at->writer != no_step) depends_on(at->writer);
             entries_.push_back({by, at->readers});
@@ -63,7 +72,8 @@ public:
     }
     template <class F>
     constexpr void write(const slice& s, std::uint32_t by, F&& depends_on) {
-        cell* at = cells_.data() + storage_of(s.buffer) * blocks_ + s.first;
+        if (s.count == 0) return;
+        cell* at = cells_.data() + places_.at(storage_of(s.buffer), s.first);
         for (cell* const end = at + s.count; at != end; ++at) {
             if (at->writer != no_step) depends_on(at->writer);
             for (std::uint32_t e = at->readers; e != no_step; e = entries_[e].next) depends_on(entries_[e].step);
@@ -80,33 +90,15 @@ private:
         std::uint32_t writer = no_step;
         std::uint32_t readers = no_step; // head of a list in entries_
     };
-    std::size_t blocks_;
-    detail::plain_list<cell> cells_;
-    detail::plain_list<reader> entries_;
-};
-
-// How many storages and blocks a sequence of steps names.
-struct step_extent {
-    std::size_t storages = 1;
-    std::size_t blocks = 0;
-    std::size_t reads = 0; // how many blocks are read; a block counts each time
-    constexpr void add(const slice& s) noexcept {
-        if (storage_of(s.buffer) >= storages) storages = storage_of(s.buffer) + std::size_t{1};
-        if (s.last() > blocks) blocks = s.last();
-    }
-    constexpr void add(const step& s) noexcept {
-        if (s.verb != verb::receive) add(s.a), reads += s.a.count;
-        if (s.verb == verb::combine) add(s.b), reads += s.b.count;
-        if (s.verb != verb::send) add(s.out);
-    }
+    block_places<> places_;
+    plain_list<cell> cells_;
+    plain_list<reader> entries_;
 };
 
 // Calls f(i, earlier) for each step i and each step that it must wait for, i ascending.
 template <class F>
 constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
-    step_extent extent;
-    for (const step& s : steps) extent.add(s);
-    block_history<> history(extent.storages, extent.blocks, extent.reads);
+    block_history<> history(steps);
     // Step -> the last step it was listed for.
     detail::plain_list<std::uint32_t> listed_for(steps.size(), no_step);
     std::uint32_t* const listed = listed_for.data();

@@ -12,6 +12,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
+#include <bough/schedule/block_places.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
@@ -53,21 +54,23 @@ public:
 private:
     // Checks the rules that a rank obeys by itself, and gives each rank its memory.
     constexpr bool check_ranks() {
-        std::vector<unsigned char> touched;
+        block_places<> touched;
+        std::vector<unsigned char> written;
         for (rank_t r = 0; r != at_.size; ++r) {
-            std::size_t buffers = 2;
-            if (!check_steps(r, buffers)) return false;
-            memory_.add_rank(goal_, buffers);
+            touched.clear();
+            for (const buffer whole : {input, output}) touched.add(whole.index, 0, at_.blocks);
+            if (!check_steps(r, touched)) return false;
             std::uint64_t used = 0;
-            if (const scratch_fault bad = check_scratch(schedules_[r], buffers - 2, at_, scratch_[r], touched, used);
+            if (const scratch_fault bad = check_scratch(schedules_[r], touched, scratch_[r], written, used);
                 bad.what != fault::none)
                 return found_.fail(bad.what, r, bad.step, bad.block);
             found_.traits().scratch_max = std::max(found_.traits().scratch_max, used);
+            memory_.add_rank(goal_, touched);
         }
         return true;
     }
-    // Checks each step of rank `r` by itself, and counts the buffers.
-    constexpr bool check_steps(rank_t r, std::size_t& buffers) {
+    // Checks each step of rank `r` by itself, and collects what the steps touch.
+    constexpr bool check_steps(rank_t r, block_places<>& touched) {
         const schedule& steps = schedules_[r];
         for (std::size_t i = 0; i != steps.size(); ++i) {
             const step& s = steps[i];
@@ -77,8 +80,10 @@ private:
             if (s.writes() && s.out.buffer == output)
                 for (block_t b = s.out.first; b != s.out.last(); ++b)
                     if (goal_.result(at_, r, b).empty()) return found_.fail(fault::write_to_output, r, i, b);
-            for (const slice& used : {s.a, s.b, s.out})
-                buffers = std::max<std::size_t>(buffers, std::size_t{used.buffer.index} + 1);
+            const auto touch = [&](const slice& used) { touched.add(used.buffer.index, used.first, used.last()); };
+            if (s.reads_a()) touch(s.a);
+            if (s.reads_b()) touch(s.b);
+            if (s.writes()) touch(s.out);
         }
         return true;
     }

@@ -6,6 +6,7 @@
 
 #include <bough/concepts/plan.hpp>
 #include <bough/core/step.hpp>
+#include <bough/schedule/block_places.hpp>
 #include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
 
@@ -62,19 +63,19 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Counts the scratch blocks that the steps of a rank touch, each once. `touched` is memory to work in.
-constexpr scratch_fault check_scratch(const schedule& steps, std::size_t planes, const dimensions& at, block_t limit,
-                                      std::vector<unsigned char>& touched, std::uint64_t& used) {
-    if (planes == 0) return {};
-    touched.assign(planes * at.blocks, 0);
+// Counts the scratch blocks that the steps of a rank write, each once. `written` is memory to work in.
+constexpr scratch_fault check_scratch(const schedule& steps, block_places<>& touched, block_t limit,
+                                      std::vector<unsigned char>& written, std::uint64_t& used) {
+    if (touched.buffers() <= 2) return {};
+    written.assign(touched.settle(), 0);
     for (std::size_t i = 0; i != steps.size(); ++i) {
         const step& s = steps[i];
         // What is never written must not be read either.
         if (!s.writes() || !is_scratch(s.out.buffer)) continue;
         for (block_t b = s.out.first; b != s.out.last(); ++b) {
-            const std::size_t place = std::size_t{scratch_plane(s.out.buffer)} * at.blocks + b;
-            if (touched[place] != 0) continue;
-            touched[place] = 1;
+            unsigned char& mark = written[touched.at(s.out.buffer.index, b)];
+            if (mark != 0) continue;
+            mark = 1;
             if (++used > limit) return {fault::scratch_exceeded, i, b};
         }
     }

@@ -71,10 +71,17 @@ public:
     constexpr renamer(std::span<const bough::step> steps, const dimensions& at, rank_t rank, bool in_place,
                       slice result, bool direct)
         : from_(steps), rank_(rank), in_place_(in_place), result_(result) {
-        bough::detail::step_extent extent;
-        for (const bough::step& s : steps) extent.add(s);
-        blocks_ = std::max<std::size_t>(extent.blocks, at.blocks);
-        landing_ = static_cast<std::uint32_t>(extent.storages) - 1;
+        blocks_ = at.blocks;
+        landing_ = 0;
+        const auto name = [&](const slice& s) {
+            blocks_ = std::max<std::size_t>(blocks_, s.last());
+            landing_ = std::max(landing_, storage_of(s.buffer));
+        };
+        for (const bough::step& s : steps) {
+            if (s.reads_a()) name(s.a);
+            if (s.reads_b()) name(s.b);
+            if (s.writes()) name(s.out);
+        }
         vector_ = {input, 0, at.blocks};
         copied_.resize(steps.size(), 0);
         walk();

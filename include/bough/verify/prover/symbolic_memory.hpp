@@ -8,6 +8,7 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
+#include <bough/schedule/block_places.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/bracket.hpp>
@@ -38,11 +39,13 @@ public:
         blocks_.reserve(std::size_t{3} * at_.size * at_.blocks); // input, output and a plane of scratch
     }
 
-    // Adds the memory of the next rank, `buffers` buffers, with its contribution in the input.
-    constexpr void add_rank(const Goal& goal, std::size_t buffers) {
+    // Adds the memory of the next rank, with its contribution in the input. `touched` has what its steps touch, and all
+    // of the input and the output.
+    constexpr void add_rank(const Goal& goal, block_places<>& touched) {
         const auto r = static_cast<rank_t>(first_.size());
-        first_.push_back(blocks_.size());
-        blocks_.resize(blocks_.size() + buffers * at_.blocks, symbolic_block{});
+        first_.push_back(origins_.size());
+        blocks_.resize(touched.settle(blocks_.size()), symbolic_block{});
+        for (std::size_t b = 0; b != touched.buffers(); ++b) origins_.push_back(touched.origin(b));
         for (block_t b = 0; b != at_.blocks; ++b)
             if (goal.holds(at_, r, b)) at(r, input, b) = {brackets_.leaf(r), b, 0, false};
     }
@@ -91,7 +94,7 @@ public:
 
 private:
     constexpr std::size_t place(rank_t r, buffer b, block_t k) const noexcept {
-        return first_[r] + std::size_t{b.index} * at_.blocks + k;
+        return origins_[first_[r] + b.index] + k;
     }
     constexpr symbolic_block& at(rank_t r, buffer b, block_t k) noexcept { return blocks_[place(r, b, k)]; }
 
@@ -127,7 +130,8 @@ private:
     const step_graph& graph_;
     findings& found_;
     bough::detail::brackets brackets_;
-    std::vector<std::size_t> first_; // by rank: where its memory begins in blocks_
+    std::vector<std::size_t> first_;   // by rank: where its buffers begin in origins_
+    std::vector<std::size_t> origins_; // by buffer: where in blocks_ its block 0 would be
     std::vector<symbolic_block> blocks_;
     std::vector<symbolic_block> under_way_; // what messages carry
 };
