@@ -174,8 +174,7 @@ json plan(const question& q) {
     document["model"] = asked.model.text;
     document["changes"] = asked.edits.size();
     cli::with_plan(asked.what, [&](const auto& before) {
-        for (const edit& e : asked.edits) apply(asked.edits, e.rank, before.schedule_of(e.rank)); // refuses
-        const edited_plan plan(before, asked.edits);
+        const edited_plan plan(before, asked.edits); // refuses what cannot be changed
         const bough::verdict found = bough::verify(plan);
         document["verdict"] = json_of(found);
         if (found) document["traits"] = traits_of(found.traits, asked.what.collective);

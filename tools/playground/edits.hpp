@@ -15,6 +15,7 @@
 #include <bough/schedule/plan.hpp>
 #include <bough/schedule/schedule.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -44,12 +45,22 @@ struct edited_step {
 // What becomes of the steps of a rank. Throws cli::usage_error for a step that there is not.
 std::vector<edited_step> apply(const edit_list&, bough::rank_t rank, const bough::schedule&);
 
-// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it.
+// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it. Keeps the steps: the
+// proof, the run and the table all ask for them, and some algorithms take longer to make them than the proof takes.
 template <bough::Plan P>
 class edited_plan {
 public:
-    // Both must outlive it.
-    edited_plan(const P& plan, const edit_list& edits) : plan_(&plan), edits_(&edits) {}
+    // The plan must outlive it. Throws cli::usage_error as apply().
+    edited_plan(const P& plan, const edit_list& edits) : plan_(&plan) {
+        for (bough::rank_t r = 0; r != plan.size(); ++r) {
+            bough::schedule& made = schedules_.emplace_back(plan.schedule_of(r));
+            if (std::none_of(edits.begin(), edits.end(), [r](const edit& e) { return e.rank == r; })) continue;
+            const std::vector<edited_step> lines = apply(edits, r, made);
+            made.steps.clear();
+            for (const edited_step& s : lines)
+                if (!s.dropped) made.steps.push_back(s.step);
+        }
+    }
     auto goal() const { return plan_->goal(); }
     const auto& algorithm() const { return plan_->algorithm(); }
     const bough::dimensions& at() const { return plan_->at(); }
@@ -58,16 +69,12 @@ public:
     bough::block_t blocks() const { return plan_->blocks(); }
     bough::block_t scratch(bough::rank_t rank) const { return plan_->scratch(rank); }
     void emit(bough::rank_t rank, bough::StepSink auto&& sink) const {
-        bool touched = false;
-        for (const edit& e : *edits_) touched |= e.rank == rank;
-        if (!touched) return plan_->emit(rank, sink);
-        for (const edited_step& s : apply(*edits_, rank, plan_->schedule_of(rank)))
-            if (!s.dropped) bough::push_step(sink, s.step);
+        for (const bough::step& s : schedules_[rank]) bough::push_step(sink, s);
     }
 
 private:
     const P* plan_;
-    const edit_list* edits_;
+    std::vector<bough::schedule> schedules_; // by rank
 };
 
 } // namespace playground
