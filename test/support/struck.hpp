@@ -6,6 +6,7 @@
 #define BOUGH_TEST_SUPPORT_STRUCK_HPP
 
 #include "support/catch.hpp"
+#include "support/leave_none.hpp"
 #include "support/sample.hpp"
 #include <bough/error.hpp>
 #include <bough/launch.hpp>
@@ -66,30 +67,6 @@ public:
 private:
     blow_report* at_;
 };
-
-// No descriptor that is free: the limit is just above the open ones, and the gaps between these are filled. (A parent
-// may have left open files with high numbers.)
-inline void leave_no_descriptors() {
-    int highest = 2;
-    if (DIR* folder = ::opendir("/proc/self/fd")) {
-        while (const dirent* entry = ::readdir(folder))
-            if (const int fd = std::atoi(entry->d_name); fd != ::dirfd(folder)) highest = std::max(highest, fd);
-        ::closedir(folder);
-    }
-    const rlimit none{static_cast<rlim_t>(highest) + 1, static_cast<rlim_t>(highest) + 1};
-    ::setrlimit(RLIMIT_NOFILE, &none);
-    while (::dup(2) >= 0) {
-    }
-}
-// No memory but what there is; malloc may have some left.
-inline void leave_no_memory() {
-    std::ifstream about("/proc/self/statm");
-    std::uint64_t pages = 0;
-    about >> pages;
-    const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
-    const rlimit none{bytes, bytes};
-    ::setrlimit(RLIMIT_AS, &none);
-}
 
 // A wire-up at whose exchanges it happens.
 template <class W>
