@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "soak/over.hpp"
+
+#include "soak/rank.hpp"
+#include <bough/transport/composite_tcp.hpp>
+
+namespace soak {
+void play_over_composite(const job_plan& job, seat& mine, bough_test::processes::wire& wire,
+                         const std::string& recording) {
+    play_rank(job, mine, wire.rank(), recording,
+              [&] { return bough::make_composite(wire, {.node = wire.rank() < wire.size() / 2 ? "left" : "right"}); });
+}
+} // namespace soak
