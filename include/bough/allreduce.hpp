@@ -65,7 +65,7 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
                             in.size(),
                             make_any_op<T>(comm.hold(op)),
                             is_commutative_v<O>,
-                            signature_of<T>(op, in.size(), 0)};
+                            detail::signature_of<T>(op, in.size(), 0)};
         typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
             if constexpr (TreeSource<C>)
@@ -91,7 +91,7 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
         if (needs_no_state<T>(op, comm.size())) return detail::run_allreduce<T>(comm, in, out, op.op, choice);
     if constexpr (CombinesMany<O, T>) {
         typed_call<T> typed{{.size = comm.size()}, in.data(), out.data(), in.size()};
-        typed.signature = signature_of<T>(op, in.size(), 0);
+        typed.signature = detail::signature_of<T>(op, in.size(), 0);
         if (status said; run_in_series<goal::allreduce>(comm, typed, op, choice, said)) return said;
     }
     return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {

@@ -61,10 +61,13 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
                                                           to.rank, __builtin_addressof(op), choice, said))
         return said;
     return guard_call(comm, [&]() -> status {
-        typed_call<T> typed{{.size = comm.size(), .root = to.rank}, in.data(),
-                            is_root ? out.data() : nullptr,         in.size(),
-                            make_any_op<T>(comm.hold(op)),          is_commutative_v<O>,
-                            signature_of<T>(op, in.size(), to.rank)};
+        typed_call<T> typed{{.size = comm.size(), .root = to.rank},
+                            in.data(),
+                            is_root ? out.data() : nullptr,
+                            in.size(),
+                            make_any_op<T>(comm.hold(op)),
+                            is_commutative_v<O>,
+                            detail::signature_of<T>(op, in.size(), to.rank)};
         typed.exact = is_exact_v<O, T>;
         const auto wrap = []<class C>(const C& c) {
             if constexpr (TreeSource<C>)
@@ -94,7 +97,7 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
         if (to.rank < comm.size() && !detail::check_data(in.data(), in.size(), sizeof(T))) {
             typed_call<T> typed{
                 {.size = comm.size(), .root = to.rank}, in.data(), is_root ? out.data() : nullptr, in.size()};
-            typed.signature = signature_of<T>(op, in.size(), to.rank);
+            typed.signature = detail::signature_of<T>(op, in.size(), to.rank);
             if (status said; run_in_series<goal::reduce>(comm, typed, op, choice, said)) return said;
         }
     }

@@ -73,7 +73,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
     typed.out = own.data();
     typed.out_part = {comm.rank(), own.size()};
     typed.offsets = blocks.offsets();
-    typed.signature = signature_of<T>(op, blocks.signature_count(), 0);
+    typed.signature = detail::signature_of<T>(op, blocks.signature_count(), 0);
     if constexpr (std::same_as<Choice, automatic>)
         return run_automatic<goal::reduce_scatter>(comm, typed, choice);
     else
@@ -91,7 +91,7 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
         typed.in_part = {0, whole.size()};
         typed.out_part = {comm.rank(), own.size()};
         typed.offsets = blocks.offsets();
-        typed.signature = signature_of<T>(op, blocks.signature_count(), 0);
+        typed.signature = detail::signature_of<T>(op, blocks.signature_count(), 0);
         if (status said; run_in_series<goal::reduce_scatter>(comm, typed, op, choice, said)) return said;
     }
     return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {

@@ -297,12 +297,13 @@ struct run_time_rooted_list_forms : run_time_block_forms<Forms> {
     template <class On, NotElements Choice = automatic>
     static status call(On& on, const elements& data, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {
-        return base::run_in_place(on, data, lengths_known_by<Choice>(counts, at), no_op{}, at, straight_or(choice));
+        return base::run_in_place(on, data, lengths_known_by<Choice>(counts, at), no_op{}, at,
+                                  detail::straight_or(choice));
     }
     template <class On, RunTimeData In, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {
-        return base::run(on, in, out, lengths_known_by<Choice>(counts, at), no_op{}, at, straight_or(choice));
+        return base::run(on, in, out, lengths_known_by<Choice>(counts, at), no_op{}, at, detail::straight_or(choice));
     }
 };
 template <>

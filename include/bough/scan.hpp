@@ -56,7 +56,7 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
         typed.op = make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
-        typed.signature = signature_of<T>(op, in.size(), 0);
+        typed.signature = detail::signature_of<T>(op, in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
             return run_and_remember<goal::scan, O>(comm, typed, choice);
         else

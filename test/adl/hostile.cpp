@@ -208,8 +208,10 @@ void movers(Comm& comm) {
     bough::broadcast(comm, a, from, my_crown{});
     bough::gather(comm, one, a, from);
     bough::gatherv(comm, one, a, counts, from, s);
+    bough::gatherv(comm, one, a, counts, from, my_crown{}, s);
     bough::scatter(comm, a, one, from);
     bough::scatterv(comm, a, one, counts, from, s);
+    bough::scatterv(comm, a, one, counts, from, my_crown{}, s);
     bough::allgather(comm, one, a);
     bough::allgatherv(comm, one, a, counts, s);
     bough::alltoall(comm, a, b);

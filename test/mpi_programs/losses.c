@@ -4,6 +4,7 @@
    collective ends with an error, the rank says when, in seconds since 1970, and ends soon after.
    MPICH's launcher kills all ranks when one dies, whatever it was told. So the process that it started only waits,
    and holds its connection open, while a child of it, in a session of its own, is the rank. */
+#include <errno.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void leave_the_launcher(void) {
         setsid();
         return;
     }
-    while (child > 0 && waitpid(child, NULL, 0) < 0) {}
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     sleep(3);
     _exit(0);
 }
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
     MPI_Errhandler handler;
     MPI_Comm half;
     if (getenv("LOSSES_LEAVE") != NULL) leave_the_launcher();
+    alarm(120); /* whatever becomes of who started it */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

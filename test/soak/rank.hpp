@@ -111,7 +111,7 @@ private:
         for (std::uint32_t k = 0; k != order.size(); ++k) {
             flight<comm_type>& f = *flights[order[k]];
             const bool strikes = job_.strikes_at(seat_.step, static_cast<std::uint32_t>(order[k]), me_);
-            seat_.call = k;
+            seat_.call = static_cast<std::uint32_t>(order[k]);
             if (job_.fault == fault::slow && is_victim() && seat_.step == job_.step) sleep_a_little();
             if (strikes) strike(job_, seat_);
             if (strikes && job_.fault == fault::no_memory) begin_to_lack_memory();
@@ -120,7 +120,10 @@ private:
             if (mine_.once_in(4)) world_->progress();
             if (mine_.once_in(4)) flights[order[mine_.roll(k + 1)]]->poll();
         }
-        for (const std::size_t k : waits) flights[k]->wait();
+        for (const std::size_t k : waits) {
+            seat_.call = static_cast<std::uint32_t>(k);
+            flights[k]->wait();
+        }
         bough_test::until_failure = -1;
         bough_test::fail_for_good = false;
     }
@@ -171,8 +174,8 @@ private:
         return made;
     }
     // Those with names come last, in an order of this rank's own. A rank may keep such a call until it polls their
-    // communicator; while it waits in a call of another one, and there for a long message of a rank to which the call with
-    // a name is the older one, both wait in vain.
+    // communicator; while it waits in a call of another one, and there for a long message of a rank to which the call
+    // with a name is the older one, both wait in vain.
     std::vector<std::size_t> order_of_calls(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
         auto [named, order] = by_name(flights);
         shuffle(named);
@@ -261,8 +264,8 @@ private:
         world_->set_timeout_ns(job_.timeout_ns());
         return true;
     }
-    // A rank that did not answer for long may be taken for dead; so may one of which a rank without memory could not keep
-    // what it said in the agreement.
+    // A rank that did not answer for long may be taken for dead; so may one of which a rank without memory could not
+    // keep what it said in the agreement.
     bool without_me(const char* what, const bough::status& s) {
         const bool may_be_lost = job_.fault == fault::stopped ? is_victim() : job_.fault == fault::no_memory;
         if (!may_be_lost) complain(std::string(what) + ": " + bough::message_of(s));

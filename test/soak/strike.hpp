@@ -16,8 +16,8 @@ void strike(const job_plan& job, seat& mine);
 // The rank has done its part. No signal comes any more.
 void call_off_strike();
 
-// From now on calls of this process, if they would send or receive more than a byte, may do less; one that does sets the
-// flag. (injected.cpp)
+// From now on calls of this process, if they would send or receive more than a byte, may do less; one that does sets
+// the flag. (injected.cpp)
 void begin_short_calls(std::uint64_t seed, std::atomic<bool>& happened);
 // From now on the time of day is another one; who asks for it sets the flag.
 void begin_clock_jumps(std::uint64_t seed, std::atomic<bool>& happened);

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <dlfcn.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <map>
 #include <sys/syscall.h>
@@ -53,7 +54,6 @@ struct store {
 struct place {
     std::size_t number = 0;
     std::vector<store> stores;
-    std::uint32_t last_sequential = 0; // the newest store with a sequential order
 };
 
 struct fiber {
@@ -95,7 +95,7 @@ struct exploration {
     std::deque<place> places;
     std::unordered_map<const volatile void*, place*> by_address;
     std::unordered_map<std::uintptr_t, accesses> plain;
-    knowledge sequential; // what fences with a sequential order have brought together
+    knowledge sequential; // what operations and fences with a sequential order have brought together
 };
 exploration* active = nullptr; // while threads run
 bool is_inside = false;        // in code of this file: its own accesses do not count
@@ -220,10 +220,16 @@ place& place_of(const volatile T* at) {
     return *known;
 }
 
+// The next operation or fence with a sequential order knows of this store.
+void note_sequential(const place& p, std::uint32_t index) {
+    std::uint32_t& known = active->sequential.of(p.number);
+    known = std::max(known, index);
+}
 template <class T>
 T read_from(place& p, std::uint32_t index, const order& o) {
     fiber& me = active->fibers[active->now];
     me.knows.of(p.number) = index;
+    if (o.is_sequential) note_sequential(p, index);
     (o.acquires ? me.knows : me.acquired).join(p.stores[index].tells);
     return static_cast<T>(p.stores[index].value);
 }
@@ -236,7 +242,7 @@ void add_store(volatile T* at, place& p, T value, const order& o, const store* r
     store made{static_cast<std::uint64_t>(value), o.releases ? me.knows : me.released};
     if (read != nullptr) made.tells.join(read->tells); // it goes on what the other one has released
     made.tells.of(p.number) = index;
-    if (o.is_sequential) p.last_sequential = index;
+    if (o.is_sequential) note_sequential(p, index);
     p.stores.push_back(std::move(made));
     *at = value;
     ++me.knows.clock[e.now];
@@ -246,7 +252,7 @@ void add_store(volatile T* at, place& p, T value, const order& o, const store* r
 // The oldest store that a load may read.
 std::uint32_t oldest(place& p, const order& o) {
     const std::uint32_t known = active->fibers[active->now].knows.of(p.number);
-    return o.is_sequential ? std::max(known, p.last_sequential) : known;
+    return o.is_sequential ? std::max(known, active->sequential.of(p.number)) : known;
 }
 std::uint32_t choose_store(std::uint32_t newest, std::size_t candidates) {
     exploration& e = *active;
@@ -379,7 +385,8 @@ std::uintptr_t offset_of(const void* site) {
     static const auto base = [] {
         Dl_info object{};
         dladdr(reinterpret_cast<const void*>(&explore), &object);
-        return reinterpret_cast<std::uintptr_t>(object.dli_fbase);
+        const bool has_its_own_address = static_cast<const ElfW(Ehdr)*>(object.dli_fbase)->e_type == ET_EXEC;
+        return has_its_own_address ? 0 : reinterpret_cast<std::uintptr_t>(object.dli_fbase);
     }();
     return reinterpret_cast<std::uintptr_t>(site) - base - 1; // within the call
 }
@@ -438,7 +445,9 @@ void idle() {
 }
 
 void demand(bool holds, const char* sentence) {
-    if (!holds && active != nullptr) fail(sentence);
+    if (holds || active == nullptr) return;
+    const inside here;
+    fail(sentence);
 }
 
 report explore(const std::function<std::unique_ptr<program>()>& make, const limits& within,

@@ -12,7 +12,7 @@
 //
 // Stores to one place come in the order in which the threads run, and a load never reads from the future. So what
 // is found is possible, but not all that C++ allows is tried: programs that need a store to be overtaken by an older
-// one to the same place, or "out of thin air".
+// one to the same place, or "out of thin air". compare_exchange_weak() fails only on another value.
 //
 // Waiting on a futex has no end of its own here. membarrier() is a full barrier on every thread.
 // Source: views as in Kang et al., "A promising semantics for relaxed-memory concurrency", POPL 2017; the bounds as

@@ -87,6 +87,14 @@ TEST_CASE("store buffering: both threads may read the old values, unless the ord
     };
     CHECK_FALSE(fenced(true).has({0, 0}));
     CHECK(fenced(false).has({0, 0}));
+    // One thread with operations, the other one with a fence.
+    CHECK_FALSE(try_all({[](words& w) { w.x.store(1), w.read[0] = w.y.load(); },
+                         [](words& w) {
+                             w.y.store(1, memory_order_relaxed);
+                             std::atomic_thread_fence(memory_order_seq_cst);
+                             w.read[1] = w.x.load(memory_order_relaxed);
+                         }})
+                    .has({0, 0}));
 }
 
 TEST_CASE("message passing: data before a flag need release and acquire", "[weak_memory]") {
@@ -148,6 +156,7 @@ TEST_CASE("two readers may see two writers in two orders, unless the order is se
     };
     CHECK(with(memory_order_release, memory_order_acquire).has({1, 0, 1, 0}));
     CHECK_FALSE(with(memory_order_seq_cst, memory_order_seq_cst).has({1, 0, 1, 0}));
+    CHECK_FALSE(with(memory_order_release, memory_order_seq_cst).has({1, 0, 1, 0}));
 }
 
 TEST_CASE("one place: a thread never reads an older store than before, and its own at least", "[weak_memory]") {

@@ -81,8 +81,8 @@ void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     std::abort();
 }
 
-// A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the others exchange
-// next. So each exchange begins with a vote, and so does what comes after the last one: there it is heard.
+// A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the others
+// exchange next. So each exchange begins with a vote, and so does what comes after the last one: there it is heard.
 class host_wire {
 public:
     host_wire(host_group& host, bough::rank_t rank, bough::rank_t size) : host_(&host), rank_(rank), size_(size) {}

@@ -10,7 +10,6 @@
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/op/identity.hpp>
-#include <bough/op/mix_hash.hpp>
 #include <bough/op/wire.hpp>
 
 #include <concepts>
@@ -71,19 +70,15 @@ call_signature signature_of(std::size_t count, rank_t root) noexcept {
     s.type = type_identity<T>();
     return s;
 }
-// With the numbers that the op holds. The size of an element tells a call that runs on states from one that
-// runs in series (bough/call/in_series.hpp), so that the reason for it is reported first (call_mismatch).
+// With the numbers that the op holds.
 template <class T, class O>
-std::uint64_t signed_op([[maybe_unused]] const O& op) noexcept {
-    if constexpr (HoldsNumbers<O>)
-        return op_with_values(op_identity<O>(), detail::mix_hash(op.hash_of_values(), wire_size_v<T>));
-    else
-        return op_identity<O>();
+std::uint64_t signed_op(const O& op) noexcept {
+    return detail::with_numbers(op_identity<O>(), op, wire_size_v<T>);
 }
 template <class T, class O>
 call_signature signature_of(const O& op, std::size_t count, rank_t root) noexcept {
     call_signature s = signature_of<T, O>(count, root);
-    s.op = signed_op<T>(op);
+    s.op = detail::signed_op<T>(op);
     return s;
 }
 

@@ -103,7 +103,7 @@ public:
                         .count = count,
                         .out_count = out_count,
                         .memory_bytes = sizeof(T),
-                        .op_identity = op_identity(op),
+                        .op_identity = detail::with_numbers(op_identity<O>(), op, wire_size_v<element>),
                         .type_identity = type_identity<element>(),
                         .alignment = travels_as_bytes_v<element> ? alignof(element) : 1,
                         .pack = &pack_part<T, O>,

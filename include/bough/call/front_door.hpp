@@ -352,10 +352,10 @@ BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_
         repeated_call* const known = comm.find_repeated({&door_tag<Goal, T, O>, count, root});
         if (known == nullptr || choice != automatic{}) return false;
         if constexpr (HoldsNumbers<O>)
-            if (known->what.signature.op != signed_op<T>(*op)) return false;
+            if (known->what.signature.op != detail::signed_op<T>(*op)) return false;
         known->what.made.input = reinterpret_cast<const std::byte*>(in);
         known->what.made.output = reinterpret_cast<std::byte*>(out);
-        if constexpr (!std::is_void_v<O>) known->what.made.combine_state = op_state_of(*op);
+        if constexpr (!std::is_void_v<O>) known->what.made.combine_state = detail::op_state_of(*op);
         result = comm.run_repeated(*known);
         return true;
     }

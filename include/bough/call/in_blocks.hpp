@@ -49,7 +49,7 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         typed_call<block> typed{{.size = comm.size(), .root = root}};
         typed.in = typed.out = reinterpret_cast<block*>(blocks);
         typed.count = count;
-        typed.signature = signature_of<T>(op, in.size(), root);
+        typed.signature = detail::signature_of<T>(op, in.size(), root);
         typed.op.state = &held;
         if (!alone) typed.combine_many = &combine_encoded_blocks<O>;
         const auto decode = [&held, blocks, out, alone] {

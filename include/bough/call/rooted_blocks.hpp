@@ -112,7 +112,7 @@ struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .
             if (on.rank() == at.rank && !blocks.bad() && data.size() != blocks.total())
                 return on.refuse(invalid_argument("data: at the root, its length is not the sum of counts"));
             return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template in_place<T>(on, data, blocks, at,
-                                                                                     straight_or(choice));
+                                                                                     detail::straight_or(choice));
         });
     }
     template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData Choice = automatic>
@@ -122,7 +122,7 @@ struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .
         return guard_call(on, [&]() -> status {
             const auto blocks = blocks_of<T, Choice>(on, counts, at, Gathers ? in.size() : out.size());
             return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template apart<T>(on, in, out, blocks, at,
-                                                                                  straight_or(choice));
+                                                                                  detail::straight_or(choice));
         });
     }
 

@@ -28,8 +28,8 @@ struct at_most {
     friend constexpr bool operator==(const at_most&, const at_most&) = default;
 };
 
-// Of a gatherv or scatterv, in the place of a choice: only the root gives the lengths of all blocks, and each rank knows
-// its own.
+// Of a gatherv or scatterv, in the place of a choice: only the root gives the lengths of all blocks, and each rank
+// knows its own.
 struct counts_at_root {
     friend constexpr bool operator==(const counts_at_root&, const counts_at_root&) = default;
 };

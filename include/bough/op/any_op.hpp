@@ -12,7 +12,6 @@
 #include <bough/concepts/op.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/op/identity.hpp>
-#include <bough/op/mix_hash.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/op/wire.hpp>
 
@@ -74,9 +73,12 @@ constexpr const void* op_state_of(const O& op) noexcept {
 
 template <WireType T, Op<T> O>
 constexpr any_op make_any_op(const O& op) noexcept {
-    std::uint64_t id = op_id<O>;
-    if constexpr (HoldsNumbers<O>) id = op_with_values(id, detail::mix_hash(op.hash_of_values(), wire_size_v<T>));
-    return {&combine_bytes<O, T>, detail::op_state_of(op), wire_size_v<T>, op_traits_of<O, T>, id, type_id<T>};
+    return {&combine_bytes<O, T>,
+            detail::op_state_of(op),
+            wire_size_v<T>,
+            op_traits_of<O, T>,
+            detail::with_numbers(op_id<O>, op, wire_size_v<T>),
+            type_id<T>};
 }
 
 // A temporary with state would be gone before the any_op is used.

@@ -2,7 +2,8 @@
 // Identities: the 64 bits by which the signature of a call names its op and its element type.
 //
 //   op_identity<O>()      type_identity<T>()
-//   op_identity(op)       with the numbers that the op holds, if it tells of them: op.hash_of_values()
+// An op that holds numbers, such as a scale, may tell of them: op.hash_of_values() (HoldsNumbers). Then they are
+// part of the identity that a call has.
 // They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic
 // types, or by a specialisation. Otherwise they are a hash of the name that the linker knows. So
 // types that the linker tells apart have different identities: two lambdas of one function, local
@@ -108,13 +109,21 @@ concept HoldsNumbers = requires(const O& op) {
     noexcept->std::same_as<std::uint64_t>;
 };
 
+namespace detail {
+// The identity of an op in a call on elements of so many bytes, with the numbers that it holds. The bytes tell a call
+// that runs on states from one that runs in series (bough/call/in_series.hpp), so that the reason for it is reported
+// first (call_mismatch).
 template <class O>
-std::uint64_t op_identity([[maybe_unused]] const O& op) noexcept {
-    if constexpr (HoldsNumbers<O>)
-        return op_with_values(op_identity<O>(), op.hash_of_values());
-    else
-        return op_identity<O>();
+constexpr std::uint64_t with_numbers(std::uint64_t identity, [[maybe_unused]] const O& op,
+                                     [[maybe_unused]] std::size_t element_bytes) noexcept {
+    if constexpr (requires(O & x) { x.hash_of_values(); }) {
+        static_assert(HoldsNumbers<O>, "bough: hash_of_values() of an op must be const and noexcept, and return "
+                                       "std::uint64_t");
+        if constexpr (HoldsNumbers<O>) return op_with_values(identity, mix_hash(op.hash_of_values(), element_bytes));
+    }
+    return identity;
 }
+} // namespace detail
 
 template <class T>
 std::uint64_t type_identity() noexcept {

@@ -49,7 +49,7 @@ struct tree_gather {
         if (const status bad = detail::check_block_per_rank(at)) return bad;
         return check_tree(shape, at);
     }
-    constexpr label text() const { return label("tree_gather").field(label_of(shape)); }
+    constexpr label text() const { return label("tree_gather").field(bough::label_of(shape)); }
     friend constexpr bool operator==(const tree_gather&, const tree_gather&) = default;
 };
 template <class S>

@@ -80,7 +80,7 @@ struct tree_scatter {
         if (const status bad = detail::check_block_per_rank(at)) return bad;
         return check_tree(shape, at);
     }
-    constexpr label text() const { return label("tree_scatter").field(label_of(shape)); }
+    constexpr label text() const { return label("tree_scatter").field(bough::label_of(shape)); }
     friend constexpr bool operator==(const tree_scatter&, const tree_scatter&) = default;
 };
 template <class S>
