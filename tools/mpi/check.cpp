@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "check.hpp"
 
+#include "end_job.hpp"
 #include "handles.hpp"
 #include "world.hpp"
 
@@ -74,7 +75,7 @@ int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well)
         "bough: check: %s, rank %u of MPI_COMM_WORLD: the MPI's own call has ended well on rank %u, and with an "
         "error on rank %u\n",
         name.data(), me, last[0] - 1, last[1] - 1);
-    PMPI_Abort(comm, 1);
+    end_job(comm);
     return MPI_ERR_OTHER;
 }
 
@@ -88,7 +89,7 @@ comparison::comparison(const outcome& of) noexcept : of_(of) {
     // The host's call would change what bough's call reads, and the other ranks make both.
     std::fprintf(stderr, "bough: check: rank %u of MPI_COMM_WORLD: no memory is left to make a call twice\n",
                  world::get().rank());
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_job(MPI_COMM_WORLD);
 }
 void comparison::host_has_run() noexcept {
     guarded([this] { hosts_ = packed(of_.result, shape_); });
@@ -116,7 +117,7 @@ void comparison::find_difference(collective which, MPI_Comm comm) const {
     std::fprintf(stderr, "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %td of %zu differs from the host's%s\n",
                  name_of(which), world::get().rank(), at, ours.size(),
                  may_round ? "; the op is the program's own, so that may be rounding" : "");
-    if (!may_round) PMPI_Abort(comm, 1);
+    if (!may_round) end_job(comm);
 }
 
 } // namespace under_mpi

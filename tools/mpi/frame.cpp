@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "frame.hpp"
 
+#include "end_job.hpp"
 #include "handles.hpp"
 
 #include <climits>
@@ -19,7 +20,7 @@ constexpr std::size_t most_packed_at_once = std::size_t{1} << 30; // MPI_Pack co
 
 [[noreturn]] void cannot_pack() { // what pack() made would be a wrong result
     std::fputs("bough: MPI_Pack makes another number of bytes than MPI_Type_size says\n", stderr);
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_job(MPI_COMM_WORLD);
     std::abort();
 }
 

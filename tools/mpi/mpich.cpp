@@ -3,6 +3,7 @@
 // bough does not take, goes to MPICH (PMPI_), which says what is wrong with it. bough_mpich_nodes.so, preloaded
 // behind it, is the same for jobs on several nodes; the one that does not take the job hands its calls on.
 #include "calls.hpp"
+#include "end_job.hpp"
 #include "handles.hpp"
 #include "route.hpp"
 
@@ -129,7 +130,7 @@ public:
         auto* const made = new (std::nothrow) known_comm(comm);
         if (made == nullptr) { // the other ranks have one
             std::fputs("bough: no memory is left for a communicator\n", stderr);
-            PMPI_Abort(MPI_COMM_WORLD, 1);
+            end_job(MPI_COMM_WORLD);
         }
         if (PMPI_Comm_set_attr(comm, key_, made) != MPI_SUCCESS) return delete made, nullptr; // it has been raised
         const std::scoped_lock held(mutex_);

@@ -3,6 +3,7 @@
 // its module saves their functions, takes calls, and passes on the others. mca_coll_bough_nodes.so is the same for
 // jobs on several nodes.
 #include "calls.hpp"
+#include "end_job.hpp"
 #include "flights.hpp"
 #include "open_mpi_headers.hpp"
 #include "route.hpp"
@@ -353,7 +354,7 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     bough_module* const m = OBJ_NEW(bough_module);
     if (m == nullptr) { // the other ranks have one
         std::fputs("bough: no memory is left for a communicator\n", stderr);
-        PMPI_Abort(MPI_COMM_WORLD, 1);
+        end_job(MPI_COMM_WORLD);
         return nullptr;
     }
     *priority = is_for_nodes ? 94 : 95; // above all that Open MPI has itself

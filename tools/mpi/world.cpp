@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "world.hpp"
 
+#include "end_job.hpp"
 #include <bough/error.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/transport/composite/nodes.hpp>
@@ -77,7 +78,7 @@ void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
     std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
                  world::get().rank());
-    PMPI_Abort(MPI_COMM_WORLD, 1);
+    end_job(MPI_COMM_WORLD);
     std::abort();
 }
 
