@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// expect: bough: hash_of_values() of an op must be const and noexcept, and return std::uint64_t
+// expect: of an op must be const and noexcept, and return std::uint64_t
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
 #include <bough/transport/in_process.hpp>
