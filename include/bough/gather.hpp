@@ -9,8 +9,8 @@
 //   gatherv(comm, in, out, counts, root{r} [, choice])   blocks that differ in length: rank r's has
 //                                                        counts[r]
 //   gatherv(comm, data, counts, root{r} [, choice])      the same in place
-//   gatherv(..., counts, root{r}, counts_at_root{})      counts is used at the root only, and every rank knows the
-//                                                        length of its own block
+//   gatherv(..., counts, root{r}, counts_at_root{})      only the root needs counts; every rank
+//                                                        knows the length of its own block
 //   (..., ec)                                            never throws; ec: a std::error_code or a
 //                                                        bough::status
 //   start_gather(...), start_gatherv(...)                return a bough::operation at once; no ec

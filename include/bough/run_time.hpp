@@ -224,7 +224,8 @@ struct run_time_forms<multicasts_forms> : run_time_base<run_time_forms<multicast
     }
 };
 
-// gather, scatter, allgather, reduce_scatter. `Counts`: nothing, or the list of lengths, of the root alone perhaps.
+// gather, scatter, allgather, reduce_scatter. `Counts`: nothing, or the list of lengths, of the root
+// alone perhaps.
 template <class Forms>
 struct run_time_block_forms : run_time_base<run_time_forms<Forms>, Forms> {
 protected:

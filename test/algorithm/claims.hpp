@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What every plan of an algorithm must be: right, with the claims of its algorithm, with few eager slots, too, and with
-// neither more nor less scratch than declared.
+// What every plan of an algorithm must be: right, with the claims of its algorithm, with few eager slots,
+// too, and with neither more nor less scratch than declared.
 #ifndef BOUGH_TEST_ALGORITHM_CLAIMS_HPP
 #define BOUGH_TEST_ALGORITHM_CLAIMS_HPP
 

@@ -228,8 +228,8 @@ TEST_CASE("gather: ranks that do not make the same call are told so") {
             gather(comm, std::span(in), std::span(out), root{0}, s);
     });
     CHECK((form.code == errc::call_mismatch || form.cause == errc::call_mismatch));
-    // Lengths that only the root has: what arrives is not as long as it says; another rank is the root, too; one rank
-    // lists all lengths.
+    // Lengths that only the root has: what arrives is not as long as it says; another rank is the root,
+    // too; one rank lists all lengths.
     const std::vector<std::size_t> two(5, 2);
     const status length = code_of([&](auto& comm, status& s) {
         std::vector<int> in(comm.rank() == 3 ? 3 : 2), out(10);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A job of the soak, drawn from one seed: over which transport, how many ranks, which calls, and what befalls one rank.
+// A job of the soak, drawn from one seed: over which transport, how many ranks, which calls, and what
+// befalls one rank.
 #ifndef BOUGH_TEST_SOAK_DRAW_HPP
 #define BOUGH_TEST_SOAK_DRAW_HPP
 

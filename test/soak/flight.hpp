@@ -145,7 +145,8 @@ private:
         const auto first = whole.begin() + static_cast<std::ptrdiff_t>(from);
         return {first, first + static_cast<std::ptrdiff_t>(length)};
     }
-    // The beginning of the result buffer (of reduce_scatter: this rank's block), after a call that ended well.
+    // The beginning of the result buffer (of reduce_scatter: this rank's block), after a call that ended
+    // well.
     bytes expected() const {
         bytes all;
         const auto append = [&](const bytes& more) { all.insert(all.end(), more.begin(), more.end()); };

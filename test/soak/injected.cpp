@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Functions of the C library in front of its own: those that move bytes may move fewer, and the time of day may be
-// another. A sanitizer has its own in front of them; there they are left alone, and nothing happens.
+// Functions of the C library in front of its own: those that move bytes may move fewer, and the time of
+// day may be another. A sanitizer has its own in front of them; there they are left alone, and nothing
+// happens.
 #include "soak/draw.hpp"
 #include "soak/strike.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Runs one job of the soak: draws it from a seed, starts its ranks, strikes one of them, and judges how all of them
-// end.
+// Runs one job of the soak: draws it from a seed, starts its ranks, strikes one of them, and judges how
+// all of them end.
 //
 //   soak-job SEED FOLDER          FOLDER: for the recordings of the ranks; it exists
 //   soak-job SEED FOLDER wrong    a rank does what the plan does not say (draw.hpp: plant), which must be noticed
@@ -57,8 +57,8 @@ private:
         return ::waitid(P_PID, pid, &said, states | WNOHANG | WNOWAIT) == 0 && said.si_pid != 0;
     }
     bool has_ended(bough::rank_t r) const { return is_in(r, WEXITED); }
-    // Do all others wait for it in an agreement, or have they ended? And have they done so for a while: not only
-    // passed by?
+    // Do all others wait for it in an agreement, or have they ended? And have they done so for a while:
+    // not only passed by?
     bool others_have_given_up() {
         bool all = true;
         for (bough::rank_t r = 0; r != job_.ranks; ++r) {

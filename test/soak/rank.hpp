@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// One rank of a job: makes the calls of each step, judges how each ends, and agrees with the others on how to go on.
+// One rank of a job: makes the calls of each step, judges how each ends, and agrees with the others on
+// how to go on.
 //
-// All ranks make all calls of a step, whatever comes of them. Then they agree: whether every call ended well on every
-// rank, and whether nobody's group is broken. A broken group is shrunk; one that is not goes on as it is.
+// All ranks make all calls of a step, whatever comes of them. Then they agree: whether every call ended
+// well on every rank, and whether nobody's group is broken. A broken group is shrunk; one that is not
+// goes on as it is.
 #ifndef BOUGH_TEST_SOAK_RANK_HPP
 #define BOUGH_TEST_SOAK_RANK_HPP
 
@@ -173,9 +175,9 @@ private:
             (flights[k]->plan().where == place::named ? made.first : made.second).push_back(k);
         return made;
     }
-    // Those with names come last, in an order of this rank's own. A rank may keep such a call until it polls their
-    // communicator; while it waits in a call of another one, and there for a long message of a rank to which the call
-    // with a name is the older one, both wait in vain.
+    // Those with names come last, in an order of this rank's own. A rank may keep such a call until it
+    // polls their communicator; while it waits in a call of another one, and there for a long message of
+    // a rank to which the call with a name is the older one, both wait in vain.
     std::vector<std::size_t> order_of_calls(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
         auto [named, order] = by_name(flights);
         shuffle(named);
@@ -230,8 +232,9 @@ private:
         case fault::no_descriptors:
         case fault::full_disk: is_right = cause == errc::no_resources && is_of_victim; break;
         case fault::stopped:
-            // The rank itself hears that it came too late, or waits for ranks that have gone on. A later call of the
-            // same step waits for ranks that come late only because the first one took its whole time.
+            // The rank itself hears that it came too late, or waits for ranks that have gone on. A later
+            // call of the same step waits for ranks that come late only because the first one took its
+            // whole time.
             is_right =
                 cause == errc::deadline && (is_victim() || !is_first || (s.peer == job_.victim && s.missing == 1));
             is_right |= job_.is_for_good && cause == errc::peer_dead && s.peer == job_.victim;
@@ -264,8 +267,8 @@ private:
         world_->set_timeout_ns(job_.timeout_ns());
         return true;
     }
-    // A rank that did not answer for long may be taken for dead; so may one of which a rank without memory could not
-    // keep what it said in the agreement.
+    // A rank that did not answer for long may be taken for dead; so may one of which a rank without
+    // memory could not keep what it said in the agreement.
     bool without_me(const char* what, const bough::status& s) {
         const bool may_be_lost = job_.fault == fault::stopped ? is_victim() : job_.fault == fault::no_memory;
         if (!may_be_lost) complain(std::string(what) + ": " + bough::message_of(s));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Elements of the soak's calls: types and ops that are known at run time only, what each rank gives, and the fold
-// over ranks.
+// Elements of the soak's calls: types and ops that are known at run time only, what each rank gives, and
+// the fold over ranks.
 #ifndef BOUGH_TEST_SOAK_VALUES_HPP
 #define BOUGH_TEST_SOAK_VALUES_HPP
 

@@ -14,8 +14,8 @@
 
 namespace bough_test {
 
-// No descriptor that is free: the limit is just above the open ones, and the gaps between these are filled. (A parent
-// may have left open files with high numbers.)
+// No descriptor that is free: the limit is just above the open ones, and the gaps between these are
+// filled. (A parent may have left open files with high numbers.)
 inline void leave_no_descriptors() {
     int highest = 2;
     if (DIR* folder = ::opendir("/proc/self/fd")) {

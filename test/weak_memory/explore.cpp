@@ -27,8 +27,8 @@ namespace {
 
 using clock_time = std::uint32_t;
 
-// What a thread knows, or a store tells who acquires it: of each place the oldest store that may still be read, and
-// of each thread how far it had come.
+// What a thread knows, or a store tells who acquires it: of each place the oldest store that may still be
+// read, and of each thread how far it had come.
 struct knowledge {
     std::vector<std::uint32_t> view;
     std::array<clock_time, most_threads> clock{};

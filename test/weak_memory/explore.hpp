@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs small programs of threads in every way that a processor with weak memory order may run them.
 //
-// The code under test is compiled with -fsanitize=thread as it is, and linked with explore.cpp instead of the
-// compiler's library: there each atomic operation ends. Threads are fibers. explore() runs the program again and
-// again, and takes another way each time:
+// The code under test is compiled with -fsanitize=thread as it is, and linked with explore.cpp instead of
+// the compiler's library: there each atomic operation ends. Threads are fibers. explore() runs the
+// program again and again, and takes another way each time:
 //   - before each atomic operation another thread may go on (up to `preemptions` times in a run);
-//   - a load may read any store that C++ allows it to read, also an old one (up to `stale_reads` times in a run).
-// So a store is seen late, or after later ones, unless the memory orders that the code asks for forbid it. Faults are:
-// a demand() that does not hold, two accesses to plain memory of which one is a write and neither happens before the
-// other, and threads that wait for each other for ever.
+//   - a load may read any store that C++ allows it to read, also an old one (up to `stale_reads` times in
+//     a run).
+// So a store is seen late, or after later ones, unless the memory orders that the code asks for forbid
+// it. Faults are: a demand() that does not hold, two accesses to plain memory of which one is a write and
+// neither happens before the other, and threads that wait for each other for ever.
 //
-// Stores to one place come in the order in which the threads run, and a load never reads from the future. So what
-// is found is possible, but not all that C++ allows is tried: programs that need a store to be overtaken by an older
-// one to the same place, or "out of thin air". compare_exchange_weak() fails only on another value.
+// Stores to one place come in the order in which the threads run, and a load never reads from the future.
+// So what is found is possible, but not all that C++ allows is tried: programs that need a store to be
+// overtaken by an older one to the same place, or "out of thin air". compare_exchange_weak() fails only
+// on another value.
 //
-// Waiting on a futex has no end of its own here. membarrier() is a full barrier on every thread.
-// Source: views as in Kang et al., "A promising semantics for relaxed-memory concurrency", POPL 2017; the bounds as
-// in Norris, Demsky, "CDSChecker", OOPSLA 2013, and Musuvathi, Qadeer, "Iterative context bounding", PLDI 2007.
+// Waiting on a futex has no end of its own here. membarrier() is a full barrier on every thread. Source:
+// views as in Kang et al., "A promising semantics for relaxed-memory concurrency", POPL 2017; the bounds
+// as in Norris, Demsky, "CDSChecker", OOPSLA 2013, and Musuvathi, Qadeer, "Iterative context bounding",
+// PLDI 2007.
 #ifndef BOUGH_TEST_WEAK_MEMORY_EXPLORE_HPP
 #define BOUGH_TEST_WEAK_MEMORY_EXPLORE_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The parts of the library that share memory without locks, run in all ways that weak memory order has for them
-// within bounds; and each memory order that they ask for, weakened: it must be missed.
+// The parts of the library that share memory without locks, run in all ways that weak memory order has
+// for them within bounds; and each memory order that they ask for, weakened: it must be missed.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include "weak_memory/explore.hpp"
@@ -54,8 +54,8 @@ envelope tag_of(std::size_t number) { return {.operation = static_cast<std::uint
 
 // --- the ring of in_process ---
 
-// Five messages through two slots: in the slot, beside it, and in the sender's memory, which the sender writes again
-// when it is told that it may.
+// Five messages through two slots: in the slot, beside it, and in the sender's memory, which the sender
+// writes again when it is told that it may.
 struct ring_of_threads : weak_memory::program {
     detail::ring ring{0, 1, 2, 128};
     message<16> in_line{0}, again{3}, last{4};
@@ -152,7 +152,8 @@ struct ring_taken : weak_memory::program {
 
 // --- in_process as a whole ---
 
-// Rank 0 sends a short message and a long one, and leaves when they have ended, or at once; or the receiver does.
+// Rank 0 sends a short message and a long one, and leaves when they have ended, or at once; or the
+// receiver does.
 struct departure : weak_memory::program {
     enum class who : std::uint8_t { sender_after_all, sender_at_once, receiver_at_once };
     who leaves;
@@ -479,8 +480,8 @@ std::vector<part> all_parts() {
     };
 }
 
-// The lines of the library that ask for these orders: FILE:LINE, from include/bough/ on. Those of this file are left
-// out.
+// The lines of the library that ask for these orders: FILE:LINE, from include/bough/ on. Those of this
+// file are left out.
 std::map<std::uintptr_t, std::string> lines_of(const std::vector<weak_memory::order_site>& sites) {
     std::string command = "addr2line -i -a -e /proc/" + std::to_string(::getpid()) + "/exe";
     for (const weak_memory::order_site& site : sites) {

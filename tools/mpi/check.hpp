@@ -23,9 +23,9 @@ struct outcome {
     std::size_t bytes = 0; // that this rank gave, or got where it gave none
 };
 
-// The host has made a call, and on this rank it has ended well, or not. Collective. If it has on some ranks only, says
-// so and ends the program: the other ranks would wait in bough's call for those that have an error already. An error
-// class: that could not be found out.
+// The host has made a call, and on this rank it has ended well, or not. Collective. If it has on some
+// ranks only, says so and ends the program: the other ranks would wait in bough's call for those that
+// have an error already. An error class: that could not be found out.
 int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well);
 
 class comparison {

@@ -2,9 +2,7 @@
 #include "flights.hpp"
 
 #include <array>
-#include <cstddef>
 #include <cstdio>
-#include <new>
 
 namespace under_mpi {
 
@@ -20,12 +18,7 @@ int end_of(flight& f) noexcept {
 
 } // namespace
 
-flights& flights::get() {
-    // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
-    alignas(flights) static std::array<std::byte, sizeof(flights)> memory;
-    static flights* const only = new (memory.data()) flights;
-    return *only;
-}
+flights& flights::get() { return never_destroyed<flights>::get(); }
 
 int flights::progress() noexcept {
     if (count_ == 0) [[likely]]

@@ -7,6 +7,7 @@
 
 #include "calls.hpp"
 #include "group.hpp"
+#include "never_destroyed.hpp"
 #include "route.hpp"
 #include <bough/operation.hpp>
 
@@ -63,6 +64,7 @@ public:
     int progress() noexcept;
 
 private:
+    friend struct never_destroyed<flights>;
     flights() = default;
     std::atomic<std::size_t> count_{0};
     std::recursive_mutex mutex_;

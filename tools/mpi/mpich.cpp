@@ -5,6 +5,7 @@
 #include "calls.hpp"
 #include "end_job.hpp"
 #include "handles.hpp"
+#include "never_destroyed.hpp"
 #include "route.hpp"
 
 #include <algorithm>
@@ -89,12 +90,7 @@ never_ending progress_of_mpich;
 
 class known_comms {
 public:
-    static known_comms& get() {
-        // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
-        alignas(known_comms) static std::array<std::byte, sizeof(known_comms)> memory;
-        static known_comms* const only = new (memory.data()) known_comms;
-        return *only;
-    }
+    static known_comms& get() { return never_destroyed<known_comms>::get(); }
     // When MPI has started; and before it ends.
     void start() {
         int rank = 0, size = 1, threads = MPI_THREAD_SINGLE;

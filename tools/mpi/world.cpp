@@ -18,7 +18,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,8 +71,8 @@ bool is_done(const F& f) noexcept {
     }
 }
 
-// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none: they would go
-// on with bough, and this one without it.
+// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none:
+// they would go on with bough, and this one without it.
 void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
     std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
@@ -82,8 +81,9 @@ void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     std::abort();
 }
 
-// A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the others
-// exchange next. So each exchange begins with a vote, and so does what comes after the last one: there it is heard.
+// A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the
+// others exchange next. So each exchange begins with a vote, and so does what comes after the last one:
+// there it is heard.
 class host_wire {
 public:
     host_wire(host_group& host, bough::rank_t rank, bough::rank_t size) : host_(&host), rank_(rank), size_(size) {}
@@ -98,8 +98,7 @@ public:
     // MPI knows no timeouts: a rank that does not come is mpirun's to find.
     bough::status exchange(std::span<const std::byte> mine, std::span<std::byte> all, std::uint64_t) {
         if (const bough::status bad = bough::check_exchange(mine, all, size_)) return bad;
-        if (const std::uint32_t who = hear(false))
-            return {.code = bough::errc::peer_aborted, .cause = bough::errc::no_resources, .peer = who - 1};
+        if (const std::uint32_t who = hear(false)) return {.code = bough::errc::peer_aborted, .peer = who - 1};
         if (!host_->gather_from_all(mine.data(), static_cast<int>(mine.size()), all.data()))
             return {.code = bough::errc::protocol_error};
         return {};
@@ -141,12 +140,7 @@ bool drive_host(void*, std::uint32_t idle) {
 
 } // namespace
 
-world& world::get() {
-    // Never destroyed, and in no memory of the heap, so that no rank can fail to make it.
-    alignas(world) static std::array<std::byte, sizeof(world)> memory;
-    static world* const only = new (memory.data()) world;
-    return *only;
-}
+world& world::get() { return never_destroyed<world>::get(); }
 
 void world::run_without(const char* why) noexcept {
     setting_ = setting_ == setting::report ? setting::report : setting::off;
@@ -200,12 +194,18 @@ void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
     });
     const std::uint32_t who = wire.hear(!base_);
     if (who == 0) return;
+    const bool is_own = !base_ && said.code != bough::errc::peer_aborted;
     base_.reset();
     std::string why;
     is_done([&] {
-        why = what_joins + (said ? bough::message_of(said) : "no memory is left on rank " + std::to_string(who - 1));
+        const bool is_known = said && said.code != bough::errc::peer_aborted;
+        why = what_joins + (is_known ? bough::message_of(said)
+                            : is_own ? "no memory is left on rank " + std::to_string(rank_)
+                                     : "rank " + std::to_string(who - 1) + " could not join");
     });
-    run_without(why.empty() ? "no memory is left on a rank" : why.c_str());
+    if (is_own && rank_ != 0 && rank_ == who - 1) // rank 0 knows its number alone
+        std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: %s\n", rank_, why.c_str());
+    run_without(why.empty() ? "a rank could not join" : why.c_str());
 }
 
 void world::stop() noexcept {
@@ -313,9 +313,10 @@ private:
 
 } // namespace
 
-// As fresh_context of bough/group.hpp finds a number, but two of them, and with the host's calls: there is no
-// communicator of these members yet. Numbers that are kept are taken on all members, so that what one member
-// kept is never new to another. A rank that runs out of memory goes on voting, and all give up together.
+// As fresh_context of bough/group.hpp finds a number, but two of them, and with the host's calls: there
+// is no communicator of these members yet. Numbers that are kept are taken on all members, so that what
+// one member kept is never new to another. A rank that runs out of memory goes on voting, and all give up
+// together.
 reason world::make(const std::vector<bough::rank_t>* members, host_group& host, std::optional<part>& made) noexcept {
     auto& session = *base_->shared_session();
     bool has_memory = members != nullptr;

@@ -6,6 +6,7 @@
 
 #include "host.hpp"
 #include "link.hpp"
+#include "never_destroyed.hpp"
 #include "reason.hpp"
 #include "setting.hpp"
 #include <bough/communicator.hpp>
@@ -52,6 +53,7 @@ public:
     void give_back(const std::vector<bough::rank_t>& members, part&& made) noexcept;
 
 private:
+    friend struct never_destroyed<world>;
     world() = default;
     void join(host_group& host, std::uint64_t deadline_ns) noexcept;
     void run_without(const char* why) noexcept;

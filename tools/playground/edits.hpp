@@ -45,8 +45,9 @@ struct edited_step {
 // What becomes of the steps of a rank. Throws cli::usage_error for a step that there is not.
 std::vector<edited_step> apply(const edit_list&, bough::rank_t rank, const bough::schedule&);
 
-// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it. Keeps the steps: the
-// proof, the run and the table all ask for them, and some algorithms take longer to make them than the proof takes.
+// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it. Keeps
+// the steps: the proof, the run and the table all ask for them, and some algorithms take longer to make
+// them than the proof takes.
 template <bough::Plan P>
 class edited_plan {
 public:

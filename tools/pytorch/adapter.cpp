@@ -122,8 +122,8 @@ public:
         : Work(rank, type, title, outputs), engine_(std::move(g)), outputs_(std::move(outputs)),
           future_(c10::make_intrusive<at::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {}
 
-    // The memory that must live until the end, also if a tensor is given other memory meanwhile, and what is done
-    // then.
+    // The memory that must live until the end, also if a tensor is given other memory meanwhile, and what
+    // is done then.
     std::vector<c10::Storage> kept;
     std::vector<std::vector<std::size_t>> counts;
     std::function<void()> finish_with;
@@ -415,7 +415,8 @@ private:
         w->begin(std::move(calls));
         return w;
     }
-    // Its memory has its values, one after the other: nothing is to be conjugated or negated when it is read.
+    // Its memory has its values, one after the other: nothing is to be conjugated or negated when it is
+    // read.
     static bool is_plain(const at::Tensor& t) { return t.is_contiguous() && !t.is_conj() && !t.is_neg(); }
     static at::Tensor plain(const at::Tensor& t) { return t.resolve_conj().resolve_neg().contiguous(); }
     // The memory of a result; its tensor gets it at the end, if that is not plain.

@@ -325,8 +325,8 @@ bough::status with_ranks_of(const communicator& comm, bough::status s) {
     s.peer = peer;
     return s;
 }
-// Bough knows no tags, and a dtype as a number: "the dtype differs (int32 here, float32 there)". Early messages
-// do not tell both values.
+// Bough knows no tags, and knows a dtype as a number. This says "the dtype differs (int32 here, float32
+// there)". Early messages do not tell both values.
 std::string with_dtypes_of(std::string text, const bough::status& s, kind of) {
     static const std::string known = "the element type differs";
     const std::size_t at = text.find(known);
@@ -767,8 +767,8 @@ private:
     std::unique_ptr<job> move_on(std::unique_lock<std::mutex>& lock) {
         for (std::uint32_t idle = 0;;) {
             if (starts_ != watched_ && !needs_helper()) watch(lock);
-            // With nothing in flight it still answers ranks that ask for a call that this one has not made, and
-            // takes in what others send ahead: in one step it would hear only one of them.
+            // With nothing in flight it still answers ranks that ask for a call that this one has not
+            // made, and takes in what others send ahead: in one step it would hear only one of them.
             const auto is_called = [&] { return has_stopped() || needs_helper() || starts_ != watched_; };
             if (!changed_.wait_for(lock, std::chrono::milliseconds(50), is_called)) {
                 for (int i = 0; i != 64 && comm_ && waiters_ == 0 && starters_ == 0 && comm_->progress(); ++i) {

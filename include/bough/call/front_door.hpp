@@ -344,7 +344,8 @@ template <class Goal, class T, class O>
 inline constexpr char door_tag = 0;
 
 // Runs a blocking call with automatic choice that equals one made lately, and sets `result`. False:
-// there is none. Pre: the arguments have been checked, and all blocks have one length.
+// there is none. `op`: null for a collective that has none. Pre: the arguments have been checked, and all
+// blocks have one length.
 template <class Goal, class O, class T, RunsPlans Comm, class Choice>
 BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_t count, rank_t root,
                                      [[maybe_unused]] const O* op, const Choice& choice, status& result) {

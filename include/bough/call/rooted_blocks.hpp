@@ -100,8 +100,8 @@ struct rooted_block_forms : takes<Goal, parameters{.root = true, .trees = true}>
         });
     }
 };
-// The forms with blocks whose lengths are listed: on all ranks, or at the root alone. In the latter case blocks go
-// straight, as a rank that passed one on would have to know its length.
+// The forms with blocks whose lengths are listed: on all ranks, or at the root alone. In the latter case
+// blocks go straight, as a rank that passed one on would have to know its length.
 template <class Goal, template <class> class TreeAlgorithm, bool Gathers>
 struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .trees = true}> {
     template <class On, class T, std::size_t Extent, NotData Choice = automatic>

@@ -26,8 +26,9 @@ inline rank_blocks units_of_counts(rank_t size, const run_time_type& type, std::
     if (unit_of(type) == 0) return rank_blocks::equal(size, 0, 1); // check_type() reports it
     return rank_blocks::of(size, counts, unit_of(type), type.size / unit_of(type));
 }
-// The lengths of the blocks of a call, in units: those of equal ones; all that are listed; those listed at the root
-// alone. `cut`: the vector that is cut into blocks, or this rank's block, `own`, where it has no more.
+// The lengths of the blocks of a call, in units: those of equal ones; all that are listed; those listed
+// at the root alone. `cut`: the vector that is cut into blocks, or this rank's block, `own`, where it has
+// no more.
 struct equal_lengths {};
 struct lengths_at_root {
     std::span<const std::size_t> counts;

@@ -22,14 +22,15 @@ struct root {
     friend constexpr bool operator==(const root&, const root&) = default;
 };
 
-// The longest block that any rank sends to any other one, in elements, equal on all ranks: `bough::at_most{16}`.
+// The longest block that any rank sends to any other one, in elements, equal on all ranks:
+// `bough::at_most{16}`.
 struct at_most {
     std::size_t elements = 0;
     friend constexpr bool operator==(const at_most&, const at_most&) = default;
 };
 
-// Of a gatherv or scatterv, in the place of a choice: only the root gives the lengths of all blocks, and each rank
-// knows its own.
+// Of a gatherv or scatterv, in the place of a choice: only the root gives the lengths of all blocks, and
+// each rank knows its own.
 struct counts_at_root {
     friend constexpr bool operator==(const counts_at_root&, const counts_at_root&) = default;
 };

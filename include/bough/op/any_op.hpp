@@ -49,7 +49,7 @@ struct any_op {
     const void* state = nullptr;
     std::size_t element_size = 0; // bytes of one element on the wire; 0: empty
     op_traits traits{};
-    std::uint64_t id = 0;  // op_id, with the numbers that the op holds (HoldsNumbers), for the call signature
+    std::uint64_t id = 0;  // op_id, with the op's numbers (HoldsNumbers), for the call signature
     type_signature type{}; // type_id, for the call signature
 
     // False: no op at all; it must not be called. (Not by the function: g++ -fsanitize=undefined

@@ -2,20 +2,22 @@
 // Identities: the 64 bits by which the signature of a call names its op and its element type.
 //
 //   op_identity<O>()      type_identity<T>()
-// An op that holds numbers, such as a scale, may tell of them: op.hash_of_values() (HoldsNumbers). Then they are
-// part of the identity that a call has.
 // They are op_id<O> and type_id<T> where these are given: by bough, for its ops and the arithmetic
 // types, or by a specialisation. Otherwise they are a hash of the name that the linker knows. So
 // types that the linker tells apart have different identities: two lambdas of one function, local
 // classes of one name, the instances of a template. Equal types have equal identities if all ranks
 // run the same program, or programs that one compiler has made of the same source.
 //
+// An op that holds numbers, such as a scale, may have hash_of_values() (HoldsNumbers). Then the
+// signature names the numbers, too.
+//
 // The language does not tell the following apart. If ranks differ only in them, the results are
 // wrong, but the status is success:
 //   - classes of one name in unnamed namespaces of two source files;
 //   - with g++, lambdas without a variable of their own in unnamed namespaces of two source files;
-//   - the values of ops that have no hash_of_values(): the state of a function object, what a function pointer or
-//     std::function points to. Two functions of one type are one op; give a lambda that calls the function.
+//   - the values of ops that have no hash_of_values(): the state of a function object, what a function
+//     pointer or std::function points to. Two functions of one type are one op; give a lambda that calls
+//     the function.
 // Without run-time type information (-fno-rtti) the ids themselves are taken: then neither local
 // classes of one name are told apart, nor, with g++, lambdas of one function that have the same
 // parameters. Ranks that are built by different compilers, or only in part with -fno-rtti, must
@@ -110,9 +112,9 @@ concept HoldsNumbers = requires(const O& op) {
 };
 
 namespace detail {
-// The identity of an op in a call on elements of so many bytes, with the numbers that it holds. The bytes tell a call
-// that runs on states from one that runs in series (bough/call/in_series.hpp), so that the reason for it is reported
-// first (call_mismatch).
+// The identity of an op in a call on elements of so many bytes, with the numbers that it holds. The bytes
+// tell a call that runs on states from one that runs in series (bough/call/in_series.hpp), so that the
+// reason for it is reported first (call_mismatch).
 template <class O>
 constexpr std::uint64_t with_numbers(std::uint64_t identity, [[maybe_unused]] const O& op,
                                      [[maybe_unused]] std::size_t element_bytes) noexcept {

@@ -15,7 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Buffers have numbers: those of buffer::index, or of storage_of(). First all add(), then settle(), then at().
+// Buffers have numbers: those of buffer::index, or of storage_of(). First all add(), then settle(), then
+// at().
 template <int = 0>
 class block_places {
 public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// verify: one constexpr function that proves any plan, at compile time for small groups and at run time for any.
+// verify: one constexpr function that proves any plan, at compile time for small groups and at run time
+// for any.
 //
 //   constexpr auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 13});
 //   static_assert(bough::proven<bough::verify(plan)>());
@@ -14,10 +15,10 @@
 //   - results are in rank order, and have equal bits, if the algorithm or its shape claims that
 //     (keeps_rank_order, rank_ordered, rank_consistent; bough/verify/verify_claims.hpp has the
 //     other claims)
-// On the way it computes the traits (bough/schedule/traits.hpp). Time and memory: linear in the blocks that all steps
-// touch, times the ranges of ranks in a bracket (1 or 2 for trees); time also in the messages that wait for a port,
-// once for each round in which they wait. A plane of scratch counts from the first to the last of its blocks that are
-// touched.
+// On the way it computes the traits (bough/schedule/traits.hpp). Time and memory: linear in the blocks
+// that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees); time also in the
+// messages that wait for a port, once for each round in which they wait. A plane of scratch counts from
+// the first to the last of its blocks that are touched.
 #ifndef BOUGH_VERIFY_VERIFY_HPP
 #define BOUGH_VERIFY_VERIFY_HPP
 

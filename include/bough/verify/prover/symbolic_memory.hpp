@@ -39,8 +39,8 @@ public:
         blocks_.reserve(std::size_t{3} * at_.size * at_.blocks); // input, output and a plane of scratch
     }
 
-    // Adds the memory of the next rank, with its contribution in the input. `touched` has what its steps touch, and all
-    // of the input and the output.
+    // Adds the memory of the next rank, with its contribution in the input. `touched` has what its steps
+    // touch, and all of the input and the output.
     constexpr void add_rank(const Goal& goal, block_places<>& touched) {
         const auto r = static_cast<rank_t>(first_.size());
         first_.push_back(origins_.size());
