@@ -176,7 +176,9 @@ std::span<const named_algorithm> named_algorithms(collective c) {
     case collective::exscan: return exscan;
     case collective::alltoall: return alltoall;
     case collective::gather:
-    case collective::scatter: break;
+    case collective::scatter:
+    case collective::neighbour_allgather:
+    case collective::neighbour_alltoall: break;
     }
     return none;
 }

@@ -27,10 +27,12 @@ void add_choose(command_line& line) {
                  "  bough choose allreduce --ranks 64 --bytes 1M,32M --network torus:8x8,50,200,hop=50\n"
                  "  bough choose allreduce --ranks 4 --bytes 8,8K,1M --transport shared_memory\n"
                  "  bough choose allreduce --ranks 6 --bytes 1M --transport composite --nodes 2\n"
+                 "  bough choose neighbour_alltoall --neighbours box:4x4x4 --bytes 13K,13M\n"
                  "Exit status 1 if there is none that has what is required.",
                  &choose);
-    command->add_option("COLLECTIVE", typed.collective, about_collectives)->required()->type_name("");
-    command->add_option("--ranks", typed.ranks, "How many ranks")->required()->type_name("P");
+    command->add_option("COLLECTIVE", typed.collective, about_plan_collectives)->required()->type_name("");
+    command->add_option("--ranks", typed.ranks, "How many ranks")->type_name("P");
+    command->add_option("--neighbours", typed.neighbours, about_neighbours)->type_name("WHO");
     command->add_option("--bytes", typed.bytes, "Sizes of the whole vector, as 8,64K,1M; 64K if not given")
         ->type_name("SIZES");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");

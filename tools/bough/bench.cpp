@@ -141,7 +141,7 @@ std::vector<std::vector<expectation>> expectations(const problem& what, const wo
     std::vector<std::vector<expectation>> all(what.at.size);
     // A barrier has no values.
     if (what.collective == collective::barrier || !work.check) return all;
-    with_plan(what, [&](const auto& plan) {
+    with_plain_plan(what, [&](const auto& plan) {
         const bough::dimensions at{plan.size(), plan.root(), plan.blocks()};
         std::map<std::pair<bough::rank_t, bough::rank_t>, std::shared_ptr<const std::vector<std::byte>>> folds;
         for (bough::rank_t r = 0; r != at.size; ++r)

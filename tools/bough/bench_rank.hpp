@@ -55,7 +55,7 @@ checked_elements time_rank(bough::communicator<X>& comm, const problem& what, co
     bough::call_signature signature;
     signature.count = work.count;
     signature.root = what.at.root;
-    with_plan(what, [&](const auto& plan) {
+    with_plain_plan(what, [&](const auto& plan) {
         for (std::size_t i = 0; i != work.iterations; ++i) {
             // Anew, as a program would: what nobody has written since is still in the cache of whoever read it.
             std::copy(values.begin(), values.end(), input.begin());

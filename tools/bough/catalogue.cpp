@@ -4,25 +4,31 @@
 
 #include "algorithms.hpp"
 #include "parse.hpp"
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
 #include <bough/concepts/step_sink.hpp>
 
 #include <array>
+#include <utility>
 
 namespace cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 11> names{"reduce", "allreduce", "broadcast",      "barrier",
-                                                 "gather", "scatter",   "reduce_scatter", "allgather",
-                                                 "scan",   "exscan",    "alltoall"};
+constexpr std::array<std::string_view, 13> names{
+    "reduce",   "allreduce",           "broadcast",         "barrier", "gather",
+    "scatter",  "reduce_scatter",      "allgather",         "scan",    "exscan",
+    "alltoall", "neighbour_allgather", "neighbour_alltoall"};
 constexpr std::array<collective, 11> collectives{
     collective::reduce, collective::allreduce, collective::broadcast,      collective::barrier,
     collective::gather, collective::scatter,   collective::reduce_scatter, collective::allgather,
     collective::scan,   collective::exscan,    collective::alltoall};
 
-std::string joined(const std::vector<std::string_view>& all) {
+constexpr std::array<collective, 2> with_neighbours{collective::neighbour_allgather, collective::neighbour_alltoall};
+
+std::string joined(std::span<const collective> all) {
     std::string text;
-    for (const std::string_view name : all) text += (text.empty() ? "" : ", ") + std::string(name);
+    for (const collective c : all) text += (text.empty() ? "" : ", ") + std::string(name_of(c));
     return text;
 }
 
@@ -40,20 +46,35 @@ std::optional<collective> collective_of(std::string_view name) {
 
 collective find_collective(std::string_view name) {
     if (const auto c = collective_of(name)) return *c;
-    throw usage_error("COLLECTIVE",
-                      "there is no '" + std::string(name) + "'; known are " + joined({names.begin(), names.end()}));
+    for (const collective n : with_neighbours)
+        if (name_of(n) == name) throw usage_error("COLLECTIVE", std::string(name) + " is not for this command");
+    throw usage_error("COLLECTIVE", "there is no '" + std::string(name) + "'; known are " + joined(collectives));
+}
+
+std::optional<collective> any_collective_of(std::string_view name) {
+    for (const collective n : with_neighbours)
+        if (name_of(n) == name) return n;
+    return collective_of(name);
+}
+
+collective find_any_collective(std::string_view name) {
+    if (const auto c = any_collective_of(name)) return *c;
+    throw usage_error("COLLECTIVE", "there is no '" + std::string(name) + "'; known are " + joined(collectives) + ", " +
+                                        joined(with_neighbours));
 }
 
 bool combines(collective c) {
-    return with_goal(c, [](auto goal) { return decltype(goal)::combines; }) && c != collective::barrier;
+    return !has_neighbours(c) && with_goal(c, [](auto goal) { return decltype(goal)::combines; }) &&
+           c != collective::barrier;
 }
 
 bool has_rank_blocks(collective c) {
     return c == collective::gather || c == collective::scatter || c == collective::reduce_scatter ||
-           c == collective::allgather || c == collective::alltoall;
+           c == collective::allgather || c == collective::alltoall || has_neighbours(c);
 }
 
 std::string known_algorithms(collective c) {
+    if (has_neighbours(c)) return "direct_neighbours, by_dimension";
     std::string text = has_trees(c) ? known_shapes() : "";
     for (const named_algorithm& a : named_algorithms(c)) text += (text.empty() ? "" : ", ") + std::string(a.name);
     return text;
@@ -81,6 +102,21 @@ bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, 
     }
     throw usage_error(argument,
                       std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
+}
+
+bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, const bough::neighbourhood& around) {
+    for (const auto& [typed, name] :
+         {std::pair{wanted.degree.has_value(), "--degree"}, std::pair{wanted.ordered, "--ordered"},
+          std::pair{!wanted.extents.empty(), "--extents"}})
+        if (typed) throw usage_error(name, "does not go with --neighbours");
+    const auto of = [&](const auto& goal) -> bough::any_algorithm {
+        if (wanted.name == "direct_neighbours") return bough::direct_neighbours{}.algorithm_for(goal);
+        if (wanted.name == "by_dimension") return bough::by_dimension{}.algorithm_for(goal);
+        throw usage_error("ALGORITHM",
+                          std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
+    };
+    return c == collective::neighbour_allgather ? of(bough::goal::neighbour_allgather{around})
+                                                : of(bough::goal::neighbour_alltoall{around});
 }
 
 namespace {
@@ -137,14 +173,44 @@ void check(const problem& what, std::string_view argument) {
     if (at.blocks == bough::natural_blocks) at.blocks = what.algorithm.natural_blocks(at.size);
     if (const bough::status bad = what.algorithm.check(at)) {
         const std::string_view sentence = bad.argument == nullptr ? "" : bad.argument;
-        throw usage_error(sentence.starts_with("blocks") ? "--blocks" : argument,
+        throw usage_error(sentence.starts_with("blocks")       ? "--blocks"
+                          : sentence.starts_with("neighbours") ? "--neighbours"
+                                                               : argument,
                           text_of(what.algorithm) + " refuses: " + std::string(sentence));
     }
 }
 
+namespace {
+
+problem problem_of(const plan_arguments& typed, collective c, neighbours who) {
+    const algorithm_name name{typed.algorithm, parse_degree(typed.degree), typed.ordered, typed.extents};
+    bough::any_algorithm algorithm = has_neighbours(c) ? find_algorithm(c, name, who.around) : find_algorithm(c, name);
+    return {c, std::move(algorithm), {}, std::move(who)};
+}
+
+// What was typed as --neighbours, for a collective that has some.
+neighbours neighbours_for(collective c, const std::string& typed) {
+    if (has_neighbours(c) == typed.empty())
+        throw usage_error("--neighbours", has_neighbours(c)
+                                              ? std::string(name_of(c)) + " needs it: star:8x8, box:4x4x4, or a file"
+                                              : std::string(name_of(c)) + " has none");
+    return typed.empty() ? neighbours{} : parse_neighbours(typed);
+}
+
+} // namespace
+
+problem parse_problem(const plan_arguments& typed) {
+    const collective c = find_any_collective(typed.collective);
+    if (!typed.ranks.empty() || !has_neighbours(c)) {
+        if (typed.ranks.empty()) throw usage_error("--ranks is required");
+        return parse_problem(typed, parse_ranks(typed.ranks));
+    }
+    return parse_problem(typed, neighbours_for(c, typed.neighbours).ranks);
+}
+
 problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
-    const collective c = find_collective(typed.collective);
-    problem what{c, find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), typed.ordered, typed.extents})};
+    const collective c = find_any_collective(typed.collective);
+    problem what = problem_of(typed, c, neighbours_for(c, typed.neighbours));
     what.at.size = ranks;
     what.at.root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, bough::no_rank - 1));
     if (!typed.blocks.empty())
@@ -156,19 +222,23 @@ problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
 }
 
 json json_of(const problem& what) {
-    return {{"collective", name_of(what.collective)},
-            {"algorithm", text_of(what.algorithm)},
-            {"size", what.at.size},
-            {"root", what.at.root},
-            {"blocks", with_plan(what, [](const auto& plan) { return plan.blocks(); })}};
+    json document{{"collective", name_of(what.collective)},
+                  {"algorithm", text_of(what.algorithm)},
+                  {"size", what.at.size},
+                  {"root", what.at.root},
+                  {"blocks", with_plan(what, [](const auto& plan) { return plan.blocks(); })}};
+    if (what.neighbours.ranks != 0) document["neighbours"] = what.neighbours.written;
+    return document;
 }
 
 std::string text_of(const problem& what) {
     const auto& at = what.at;
     const auto blocks = with_plan(what, [](const auto& plan) { return plan.blocks(); });
-    std::string text = std::string(name_of(what.collective)) + " by " + text_of(what.algorithm) + " over " +
-                       std::to_string(at.size) + (at.size == 1 ? " rank" : " ranks") + ", root " +
-                       std::to_string(at.root) + ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks");
+    std::string text =
+        std::string(name_of(what.collective)) + " by " + text_of(what.algorithm) + " over " + std::to_string(at.size) +
+        (at.size == 1 ? " rank" : " ranks") + ", " +
+        (what.neighbours.ranks != 0 ? "neighbours " + text_of(what.neighbours) : "root " + std::to_string(at.root)) +
+        ", " + std::to_string(blocks) + (blocks == 1 ? " block" : " blocks");
     return text;
 }
 

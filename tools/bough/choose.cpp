@@ -110,6 +110,41 @@ std::string text_of(const choose_arguments& typed, const bough::problem& known, 
     return text;
 }
 
+// Among the algorithms for a neighbourhood, by a model.
+int choose_neighbours(const choose_arguments& typed, collective c) {
+    for (const auto& [value, name] :
+         {std::pair{&typed.transport, "--transport"}, std::pair{&typed.network, "--network"},
+          std::pair{&typed.table, "--table"}, std::pair{&typed.arrivals, "--arrivals"}})
+        if (!value->empty()) throw usage_error(name, "does not go with --neighbours");
+    if (typed.neighbours.empty())
+        throw usage_error("--neighbours", typed.collective + " needs it: star:8x8, box:4x4x4, or a file");
+    const neighbours who = parse_neighbours(typed.neighbours);
+    if (!typed.ranks.empty() && parse_ranks(typed.ranks) != who.ranks)
+        throw usage_error("--ranks",
+                          "--neighbours are of " + std::to_string(who.ranks) + " ranks, not of " + typed.ranks);
+    if (who.ranks > 4096) throw usage_error("--neighbours", "at most 4096 ranks, since each has a block");
+    const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    const named_model model = parse_model(typed.model);
+    const bough::any_cost_model costs =
+        std::visit([](const auto& m) -> bough::any_cost_model { return m; }, model.parameters);
+    const bough::candidate_list from = neighbour_candidates(c, who.around);
+    json documents = json::array();
+    bool any = true;
+    for (const std::uint64_t bytes : bytes_of(c, typed.bytes, "64K")) {
+        const bough::decision d = bough::choose(from, {.size = who.ranks}, {.bytes = bytes}, costs, options);
+        any &= bool(d);
+        if (typed.format == "json")
+            documents.push_back(json_of(d));
+        else
+            std::cout << d;
+    }
+    if (typed.format == "json")
+        print(std::cout, {{"model", model.text}, {"neighbours", who.written}, {"decisions", std::move(documents)}});
+    else
+        std::cout << "neighbours: " << text_of(who) << "\nmodel: " << model.text << '\n';
+    return any ? 0 : 1;
+}
+
 // `asked`: null, or one of the ranks that are asked which way messages go; rank 0 prints.
 int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks* asked) {
     const collective c = find_collective(typed.collective);
@@ -203,6 +238,10 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
 } // namespace
 
 int choose(const choose_arguments& typed) {
+    if (const auto c = any_collective_of(typed.collective); c && has_neighbours(*c))
+        return choose_neighbours(typed, *c);
+    if (!typed.neighbours.empty()) throw usage_error("--neighbours", typed.collective + " has none");
+    if (typed.ranks.empty()) throw usage_error("--ranks is required");
     check_transport(typed);
     const bool asks = !typed.transport.empty();
     find_collective(typed.collective);

@@ -173,14 +173,14 @@ void add_format(CLI::App* command, std::string& format, const std::vector<std::s
 }
 
 void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_ranks, bool required) {
-    command->add_option("COLLECTIVE", plan.collective, about_collectives)->required(required)->type_name("");
+    command->add_option("COLLECTIVE", plan.collective, about_plan_collectives)->required(required)->type_name("");
     command
         ->add_option("ALGORITHM", plan.algorithm,
                      "A shape, for the algorithm over that tree: " + known_shapes() +
                          "; or another by name: 'bough table' shows all, a wrong name those of the collective")
         ->required(required)
         ->type_name("");
-    command->add_option("--ranks", plan.ranks, about_ranks)->required(required)->type_name("P");
+    command->add_option("--ranks", plan.ranks, about_ranks)->type_name("P");
     command
         ->add_option("--root", plan.root,
                      "The rank at the top; the late, or slow, one of late_rank and slow_rank; 0 if not given")
@@ -189,6 +189,7 @@ void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_
         ->type_name("B");
     command->add_option("--degree", plan.degree, about_degree)->type_name("F");
     command->add_option("--extents", plan.extents, about_extents)->type_name("EXTENTS");
+    command->add_option("--neighbours", plan.neighbours, about_neighbours)->type_name("WHO");
     command->add_flag("--ordered", plan.ordered, "Keep rank order for any root, for an op that does not commute");
 }
 

@@ -39,7 +39,8 @@ struct plan_arguments {
     std::string algorithm;
     std::string ranks;
     std::string degree;
-    std::string extents; // of a torus
+    std::string extents;    // of a torus
+    std::string neighbours; // of a collective that has some
     std::string root = "0";
     std::string blocks;
     bool ordered = false;
@@ -100,13 +101,14 @@ struct choose_arguments : transport_arguments {
     std::string ranks;
     std::string bytes; // empty: 64K
     std::string root = "0";
-    std::string model;    // a file or three costs; empty: those of bough's own tables
-    std::string network;  // to run the candidates over
-    std::string table;    // a file
-    std::string require;  // order,bits,any_size
-    bool exact = false;   // the op
-    bool all = false;     // price all
-    std::string arrivals; // when each rank comes
+    std::string neighbours; // of a collective that has some
+    std::string model;      // a file or three costs; empty: those of bough's own tables
+    std::string network;    // to run the candidates over
+    std::string table;      // a file
+    std::string require;    // order,bits,any_size
+    bool exact = false;     // the op
+    bool all = false;       // price all
+    std::string arrivals;   // when each rank comes
     std::string format = "text";
 };
 int choose(const choose_arguments&);

@@ -30,9 +30,11 @@ struct calc_costs {
 } // namespace
 
 int export_plan(const export_arguments& typed) {
-    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    const problem what = parse_problem(typed.plan);
     const std::string& format = typed.plan.format;
     if (typed.annotate && format != "goal") throw usage_error("--annotate", "only GOAL needs it");
+    if (typed.annotate && has_neighbours(what.collective))
+        throw usage_error("--annotate", "not for a collective with neighbours: 'bough import' does not know them");
     if (format == "svg" || format == "trace") {
         write_timed(std::cout, run_timed(what, typed.timed), format);
         return 0;

@@ -216,7 +216,8 @@ int nic(const nic_arguments& typed) {
                                [](auto* t) { return std::string_view(t->name); });
     const nics::native op = find("--op", ops, typed.op, [](const auto& o) { return o.first; }).second;
     const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
-    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    find_collective(typed.plan.collective); // one without neighbours
+    const problem what = parse_problem(typed.plan);
     // A bit for each step and rank, a few times: what programs may wait for (bough/nic/detail/network.hpp).
     if (check_affordable(what) > most_steps_times_ranks / what.at.size)
         throw usage_error("--ranks",
@@ -233,7 +234,7 @@ int nic(const nic_arguments& typed) {
                             .commutative = op != nics::native::own,
                             .exact = op != nics::native::own && (!type.floating || op != nics::native::sum),
                             .integer_only = !type.floating};
-    return with_plan(what, [&](const auto& plan) {
+    return with_plain_plan(what, [&](const auto& plan) {
         nics::assemble_options options{.elements = what.collective == collective::barrier ? 0 : plan.blocks(),
                                        .accumulate = typed.accumulate,
                                        .multicast = typed.multicast,

@@ -32,7 +32,7 @@ void print_steps(std::ostream& out, const bough::schedule& schedule) {
 } // namespace
 
 int schedule(const schedule_arguments& typed) {
-    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    const problem what = parse_problem(typed.plan);
     std::optional<bough::rank_t> only;
     if (!typed.rank.empty()) only = static_cast<bough::rank_t>(parse_number("--rank", typed.rank, 0, what.at.size - 1));
     check_affordable(what, only);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <utility>
 
 namespace cli {
 
@@ -103,14 +104,21 @@ schedule_file read_schedule_file(const std::string& path) {
     const json document = in.document();
     schedule_file file;
     const std::string name = in.text(document, "collective");
-    const auto collective = collective_of(name);
+    const auto collective = any_collective_of(name);
     if (!collective) in.refuse("there is no collective '" + name + "'");
     file.collective = *collective;
+    if (has_neighbours(file.collective)) {
+        auto who = neighbours_of(in.member(document, "neighbours"));
+        if (!who) in.refuse("\"neighbours\" is no grid, as \"box:4x4x4\", and does not list whom each rank sends to");
+        file.neighbours = std::move(*who);
+    }
     file.algorithm = in.text(document, "algorithm");
     file.at.size = in.number(document, "size", most_steps);
     file.at.root = in.number(document, "root", most_steps);
     file.at.blocks = in.number(document, "blocks", most_steps);
     const json& ranks = in.list(document, "ranks");
+    if (has_neighbours(file.collective) && file.at.size != file.neighbours.ranks)
+        in.refuse("\"neighbours\" is of another number of ranks");
     if (file.at.size == 0 || file.at.root >= file.at.size) in.refuse("\"root\" is not one of the ranks");
     if (ranks.size() != file.at.size) in.refuse("\"ranks\" does not list every rank");
 
@@ -137,6 +145,10 @@ bough::verdict verify(const schedule_file& file) {
     const auto prove = [&](auto goal) {
         return bough::verify_schedules(goal, file.at, file.schedules, file.scratch_max);
     };
+    if (file.collective == collective::neighbour_allgather)
+        return prove(bough::goal::neighbour_allgather{file.neighbours.around});
+    if (file.collective == collective::neighbour_alltoall)
+        return prove(bough::goal::neighbour_alltoall{file.neighbours.around});
     return with_goal(file.collective, prove);
 }
 

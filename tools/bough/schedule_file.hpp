@@ -16,6 +16,7 @@ struct schedule_file {
     cli::collective collective = collective::reduce;
     std::string algorithm;
     bough::dimensions at{};
+    cli::neighbours neighbours{};
     std::vector<bough::schedule> schedules;  // of each rank
     std::vector<bough::block_t> scratch_max; // of each rank: all of the planes that its steps name
 };

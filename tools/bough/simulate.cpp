@@ -153,7 +153,7 @@ void print_text(std::ostream& out, const found& f, const simulate_arguments& typ
 } // namespace
 
 int simulate(const simulate_arguments& typed) {
-    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    const problem what = parse_problem(typed.plan);
     const bough::rank_t ranks = what.at.size;
     const simulated_model model = parse_simulated_model(typed.model);
     bough::sim_options options = parse_simulation(typed, ranks);
@@ -192,7 +192,8 @@ int simulate(const simulate_arguments& typed) {
     f.left_out = values.size() - f.measured->size();
 
     std::optional<bough::network_bound> least;
-    if (network) least = bound_on(*network, model, what.collective, what.at, options.bytes);
+    if (network && !has_neighbours(what.collective))
+        least = bound_on(*network, model, what.collective, what.at, options.bytes);
     const std::uint64_t seed = options.noise.seed;
     if (typed.plan.format == "csv") {
         print_csv(std::cout, f, seed, typed.per_rank);

@@ -334,7 +334,7 @@ bough::network parse_network(const std::string& text, std::uint64_t seed) {
 
 bough::sim_options parse_simulation(const simulate_arguments& typed, bough::rank_t ranks) {
     bough::sim_options made;
-    made.bytes = one_size_of(find_collective(typed.plan.collective), typed.bytes, "8");
+    made.bytes = one_size_of(find_any_collective(typed.plan.collective), typed.bytes, "8");
     made.noise = parse_noise(typed, ranks);
     if (typed.order != "program" && typed.order != "dependence")
         throw usage_error("--order", "there is no '" + typed.order + "'; known are program, dependence");

@@ -8,6 +8,7 @@
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/exscan.hpp>
 #include <bough/select/standard/gather.hpp>
+#include <bough/select/standard/neighbours.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/scan.hpp>
@@ -29,8 +30,16 @@ bough::candidate_list standard_candidates(collective c, const bough::dimensions&
     case collective::gather: return bough::standard_candidates<bough::goal::gather>(at, what, needed);
     case collective::scatter: return bough::standard_candidates<bough::goal::scatter>(at, what, needed);
     case collective::barrier: return bough::standard_candidates<bough::goal::barrier>(at, what, needed);
+    case collective::neighbour_allgather:
+    case collective::neighbour_alltoall: break;
     }
     return {};
+}
+
+bough::candidate_list neighbour_candidates(collective c, const bough::neighbourhood& around) {
+    if (c == collective::neighbour_allgather)
+        return bough::neighbour_candidates<bough::goal::neighbour_allgather>(around);
+    return bough::neighbour_candidates<bough::goal::neighbour_alltoall>(around);
 }
 
 } // namespace cli

@@ -50,7 +50,7 @@ void write_timed(std::ostream& out, const timed_run& run, const std::string& for
 }
 
 int timeline(const timeline_arguments& typed) {
-    const problem what = parse_problem(typed.plan, parse_ranks(typed.plan.ranks));
+    const problem what = parse_problem(typed.plan);
     write_timed(std::cout, run_timed(what, typed.timed), typed.plan.format);
     return 0;
 }

@@ -43,9 +43,11 @@ proof prove_file(const std::string& path) {
 proof prove_plans(const plan_arguments& typed) {
     if (typed.collective.empty()) throw usage_error("COLLECTIVE is required, or --schedule FILE");
     if (typed.algorithm.empty()) throw usage_error("ALGORITHM is required");
-    if (typed.ranks.empty()) throw usage_error("--ranks is required");
-    const rank_range range = parse_rank_range(typed.ranks);
-    problem what = parse_problem(typed, range.first);
+    const bool by_neighbours = has_neighbours(find_any_collective(typed.collective)); // they are of one size
+    if (typed.ranks.empty() && !by_neighbours) throw usage_error("--ranks is required");
+    rank_range range = by_neighbours ? rank_range{} : parse_rank_range(typed.ranks);
+    problem what = by_neighbours ? parse_problem(typed) : parse_problem(typed, range.first);
+    if (by_neighbours) range = {what.at.size, what.at.size};
     what.at.size = range.last;
     check_affordable(what);
 
