@@ -2,8 +2,10 @@
 // Every fault, provoked by the smallest schedules that have it: named with the right rank, step, block and peer.
 #include "schedule/made.hpp"
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/verify/verify.hpp>
 
+#include <span>
 #include <vector>
 
 using namespace bough;
@@ -267,6 +269,33 @@ TEST_CASE("what is proved at compile time holds at run time") {
             REQUIRE(static_cast<bool>(judge(allreduce, two, burst(messages), {.eager_slots = slots})) ==
                     (slots >= messages));
         }
+}
+
+// A plan that keeps its steps, and what it claims.
+struct kept_plan {
+    bough::plan<goal::allreduce, recursive_doubling> made;
+    std::vector<schedule> kept{};
+    int* emitted = nullptr;
+
+    auto goal() const { return made.goal(); }
+    const auto& algorithm() const { return made.algorithm(); }
+    const dimensions& at() const { return made.at(); }
+    rank_t size() const { return made.size(); }
+    rank_t root() const { return made.root(); }
+    block_t blocks() const { return made.blocks(); }
+    block_t scratch(rank_t r) const { return made.scratch(r); }
+    void emit(rank_t r, StepSink auto&& out) const { ++*emitted, made.emit(r, out); }
+    std::span<const schedule> schedules() const { return kept; }
+};
+
+TEST_CASE("a plan that keeps its steps is not asked to make them") {
+    int emitted = 0;
+    kept_plan plan{plan_allreduce(recursive_doubling{}, {.size = 7}), {}, &emitted};
+    for (rank_t r = 0; r != 7; ++r) plan.kept.push_back(plan.made.schedule_of(r));
+    CHECK(verify(plan) == verify(plan.made));
+    plan.kept[3].steps.pop_back();
+    CHECK(verify(plan).fault != fault::none);
+    CHECK(emitted == 0);
 }
 
 // A million planes with room for all blocks each would be terabytes.

@@ -16,9 +16,9 @@
 //     (keeps_rank_order, rank_ordered, rank_consistent; bough/verify/verify_claims.hpp has the
 //     other claims)
 // On the way it computes the traits (bough/schedule/traits.hpp). Time and memory: linear in the blocks
-// that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees); time also in the
-// messages that wait for a port, once for each round in which they wait. A plane of scratch counts from
-// the first to the last of its blocks that are touched.
+// that all steps touch, times the ranges of ranks in a bracket (1 or 2 for trees); time also in how
+// often a round passes a message over that waits for its port, as the port at the other end is used. A
+// plane of scratch counts from the first to the last of its blocks that are touched.
 #ifndef BOUGH_VERIFY_VERIFY_HPP
 #define BOUGH_VERIFY_VERIFY_HPP
 
@@ -42,6 +42,7 @@ constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::
     return detail::prover<Goal>(goal, at, schedules, scratch, options).run();
 }
 
+// A plan that keeps its steps, and has them as `schedules()`, by rank, is not asked to make them again.
 template <Plan P>
 constexpr verdict verify(const P& plan, verify_options options = {}) {
     if constexpr (requires {
@@ -52,17 +53,24 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
         if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
             options.same_bits |= plan.algorithm().rank_consistent(plan.at());
     }
-    std::vector<schedule> schedules;
     std::vector<block_t> scratch;
-    schedules.reserve(plan.size());
     scratch.reserve(plan.size());
-    for (rank_t r = 0; r != plan.size(); ++r) {
-        schedules.emplace_back();
-        schedules.back().steps.reserve(16); // saves the compiler most of the moves in a constant expression
-        plan.emit(r, schedules.back());
-        scratch.push_back(plan.scratch(r));
+    for (rank_t r = 0; r != plan.size(); ++r) scratch.push_back(plan.scratch(r));
+    const auto prove = [&](std::span<const schedule> schedules) {
+        return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
+    };
+    if constexpr (requires { std::span<const schedule>(plan.schedules()); }) {
+        return prove(plan.schedules());
+    } else {
+        std::vector<schedule> schedules;
+        schedules.reserve(plan.size());
+        for (rank_t r = 0; r != plan.size(); ++r) {
+            schedules.emplace_back();
+            schedules.back().steps.reserve(16); // saves the compiler most of the moves in a constant expression
+            plan.emit(r, schedules.back());
+        }
+        return prove(schedules);
     }
-    return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
 }
 
 } // namespace bough

@@ -12,13 +12,12 @@
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/port_queues.hpp>
 #include <bough/verify/prover/step_graph.hpp>
 #include <bough/verify/rules.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -28,8 +27,9 @@ class prover_rounds {
 public:
     // The graph is linked.
     constexpr prover_rounds(const step_graph& graph, Memory& memory, findings& found, const verify_options& options)
-        : graph_(graph), memory_(memory), found_(found), slots_(options.eager_slots), turns_(graph.turns()),
-          waits_(graph.waits()), messages_(graph.messages().size(), progress{}) {
+        : graph_(graph), memory_(memory), found_(found), slots_(options.eager_slots), waits_(graph.waits()),
+          messages_(graph.messages().size(), progress{}),
+          queues_(graph.turns(), graph.ranks() * (slots_ == 0 ? std::size_t{1} : std::size_t{2})) {
         if (options.hold) held_sends_ = graph.held_sends();
         ports_.sent_in.resize(graph.ranks(), 0);
         ports_.received_in.resize(graph.ranks(), 0);
@@ -39,13 +39,10 @@ public:
     constexpr void run() {
         start();
         run_local();
-        message_queue batch;
-        while (!queue_.places.empty() && !found_.failed()) {
+        while (!queues_.empty() && !found_.failed()) {
             ++ports_.round;
-            batch.clear();
-            std::swap(batch, queue_);
             done_.clear();
-            serve(batch);
+            serve();
             if (done_.empty()) break;
             for (const std::uint32_t n : done_) complete(n);
             run_local();
@@ -62,21 +59,6 @@ private:
         bool sent = false, received = false, queued = false;
         std::size_t payload = 0; // once it is sent: where the memory keeps it
     };
-    // Messages that may move on. A key is the turn of a message, then its place.
-    struct message_queue {
-        struct queued {
-            std::uint32_t message, turn;
-            rank_t from, to;
-        };
-        std::vector<queued> places{};         // in the order in which they came
-        std::vector<std::uint64_t> ready{};   // those that lacked only a port in the last round: keys, sorted
-        std::vector<std::uint64_t> arrived{}; // the keys of all others
-        // In the next place.
-        constexpr std::uint64_t key_of(const queued& next) const {
-            return std::uint64_t{next.turn} << 32 | static_cast<std::uint32_t>(places.size());
-        }
-        constexpr void clear() { places.clear(), ready.clear(), arrived.clear(); }
-    };
     // The ports of all ranks: the last round in which each was used.
     struct ports {
         std::uint32_t round = 0; // the present one
@@ -85,33 +67,27 @@ private:
 
     // --- messages ---
 
-    // Moves messages on in the order of their keys. A message that lacked only a port still lacks
-    // nothing else, so only its ports are looked at: thousands may wait for one port, and each round
-    // passes all of them.
-    constexpr void serve(message_queue& batch) {
-        std::sort(batch.arrived.begin(), batch.arrived.end());
-        auto ready = batch.ready.begin();
-        auto arrived = batch.arrived.begin();
-        while (ready != batch.ready.end() || arrived != batch.arrived.end()) {
-            const bool was_ready = arrived == batch.arrived.end() || (ready != batch.ready.end() && *ready < *arrived);
-            const auto next = batch.places[static_cast<std::uint32_t>(was_ready ? *ready++ : *arrived++)];
-            if (was_ready && lacks_port(next))
-                wait_for_port(next);
+    // Moves on what may move, in the order of keys.
+    constexpr void serve() {
+        for (queues_.begin_round(); queues_.find_next();) {
+            const std::uint32_t m = queues_.next();
+            if (!queues_.next_has_waited() || !lacks_port(m))
+                queues_.take(), advance(m);
+            else if (is_used(port_of(m)))
+                queues_.leave_queue(); // all behind it need this port, too
             else
-                advance(next);
+                queues_.pass_over(); // the port at its other end is used
         }
+        queues_.end_round();
     }
-    using queued = typename message_queue::queued;
 
-    // Moves a message on as far as this round allows. It comes back in the next round if it lacked
-    // only a port.
-    constexpr void advance(const queued& next) {
-        const std::uint32_t m = next.message;
+    // Moves a message on as far as this round allows. It waits if it lacks only a port.
+    constexpr void advance(std::uint32_t m) {
         progress& at = messages_[m];
         at.queued = false;
-        const auto wait = [&] { at.queued = true, wait_for_port(next); };
-        if (!at.sent && may_be_sent(m)) has_ports_to_send(next) ? send(m) : wait();
-        if (at.sent && !at.received && may_be_received(m)) has_port_to_receive(next) ? receive(m) : wait();
+        const auto wait = [&] { at.queued = true, queues_.wait(m, port_of(m)); };
+        if (!at.sent && may_be_sent(m)) has_ports_to_send(m) ? send(m) : wait();
+        if (at.sent && !at.received && may_be_received(m)) has_port_to_receive(m) ? receive(m) : wait();
     }
 
     constexpr bool may_be_sent(std::uint32_t m) const {
@@ -131,14 +107,24 @@ private:
         }
         return messages_[m].received;
     }
+    constexpr rank_t from(std::uint32_t m) const { return graph_.rank_of(message(m).send); }
+    constexpr rank_t to(std::uint32_t m) const { return graph_.rank_of(message(m).receive); }
     // Without slots, a message is sent and received in one round.
-    constexpr bool has_ports_to_send(const queued& next) const {
-        return ports_.sent_in[next.from] != ports_.round && (slots_ != 0 || has_port_to_receive(next));
+    constexpr bool has_ports_to_send(std::uint32_t m) const {
+        return ports_.sent_in[from(m)] != ports_.round && (slots_ != 0 || has_port_to_receive(m));
     }
-    constexpr bool has_port_to_receive(const queued& next) const { return ports_.received_in[next.to] != ports_.round; }
+    constexpr bool has_port_to_receive(std::uint32_t m) const { return ports_.received_in[to(m)] != ports_.round; }
+    // In whose queue a message waits: first those of the ports that send, then those that receive.
+    constexpr std::uint32_t port_of(std::uint32_t m) const {
+        return messages_[m].sent ? graph_.ranks() + to(m) : from(m);
+    }
+    constexpr bool is_used(std::uint32_t port) const {
+        return port < graph_.ranks() ? ports_.sent_in[port] == ports_.round
+                                     : ports_.received_in[port - graph_.ranks()] == ports_.round;
+    }
     // Pre: it lacked only a port.
-    constexpr bool lacks_port(const queued& next) const {
-        return slots_ != 0 && messages_[next.message].sent ? !has_port_to_receive(next) : !has_ports_to_send(next);
+    constexpr bool lacks_port(std::uint32_t m) const {
+        return messages_[m].sent ? !has_port_to_receive(m) : !has_ports_to_send(m);
     }
 
     constexpr void send(std::uint32_t m) {
@@ -173,14 +159,7 @@ private:
     constexpr void enqueue(std::uint32_t m) {
         if (messages_[m].queued || messages_[m].received) return;
         messages_[m].queued = true;
-        const queued last{m, turns_[m], graph_.rank_of(message(m).send), graph_.rank_of(message(m).receive)};
-        queue_.arrived.push_back(queue_.key_of(last));
-        queue_.places.push_back(last);
-    }
-    // Only while a batch is served, in the order of its keys: so the new keys are sorted, too.
-    constexpr void wait_for_port(const queued& next) {
-        queue_.ready.push_back(queue_.key_of(next));
-        queue_.places.push_back(next);
+        queues_.arrive(m);
     }
     constexpr const step_graph::message& message(std::uint32_t m) const { return graph_.messages()[m]; }
 
@@ -243,13 +222,12 @@ private:
     Memory& memory_;
     findings& found_;
     std::uint32_t slots_;
-    std::vector<std::uint32_t> turns_;      // by message
     std::vector<std::uint32_t> held_sends_; // by node, as step_graph::held_sends(); empty: none is held
     std::vector<std::uint32_t> waits_;      // by node
     std::vector<progress> messages_;
     ports ports_;
     std::vector<std::uint32_t> local_; // local steps that are ready
-    message_queue queue_{};
+    port_queues queues_;
     std::vector<std::uint32_t> done_; // sends and receives that ended in this round
 };
 
