@@ -242,26 +242,45 @@ std::string text_of(const problem& what) {
     return text;
 }
 
-void bounded_sink::refuse() const {
-    throw usage_error(argument_, "that is too much to write out or to prove in memory: more than " +
-                                     std::to_string(most_steps) + " steps; ask for fewer ranks or blocks");
-}
+namespace {
 
-std::uint64_t check_affordable(const problem& what, std::optional<bough::rank_t> only) {
-    return with_plan(what, [&](const auto& plan) {
+// Calls f(rank, step) for each step of all ranks, or of one, up to the limits.
+template <class F>
+void for_each_affordable_step(const problem& what, std::optional<bough::rank_t> only, F&& f) {
+    with_plan(what, [&](const auto& plan) {
         const std::uint64_t ranks = only ? 1 : plan.size();
-        bounded_sink sink("--ranks");
         if (ranks > most_steps || plan.blocks() > most_steps / ranks)
             throw usage_error(
                 ranks > most_steps || what.at.blocks == bough::natural_blocks ? "--ranks" : "--blocks",
                 "that is too much to write out or to prove in memory: blocks times ranks may be at most " +
                     std::to_string(most_steps));
-        if (only)
-            plan.emit(*only, sink);
-        else
-            for (bough::rank_t r = 0; r != plan.size(); ++r) plan.emit(r, sink);
-        return sink.steps();
+        std::uint64_t steps = 0;
+        bough::rank_t rank = only.value_or(0);
+        bough::step_sink sink{[&](const bough::step& s) {
+            if (++steps > most_steps)
+                throw usage_error("--ranks", "that is too much to write out or to prove in memory: more than " +
+                                                 std::to_string(most_steps) + " steps; ask for fewer ranks or blocks");
+            f(rank, s);
+        }};
+        for (const bough::rank_t last = only ? *only + 1 : plan.size(); rank != last; ++rank) plan.emit(rank, sink);
     });
+}
+
+} // namespace
+
+std::uint64_t check_affordable(const problem& what, std::optional<bough::rank_t> only) {
+    std::uint64_t steps = 0;
+    for_each_affordable_step(what, only, [&](bough::rank_t, const bough::step&) { ++steps; });
+    return steps;
+}
+std::vector<bough::schedule> affordable_schedules(const problem& what) {
+    std::vector<bough::schedule> made;
+    for_each_affordable_step(what, {}, [&](bough::rank_t r, const bough::step& s) {
+        if (made.size() <= r) made.resize(r + std::size_t{1});
+        made[r].steps.push_back(s);
+    });
+    made.resize(what.at.size); // ranks without steps
+    return made;
 }
 
 } // namespace cli

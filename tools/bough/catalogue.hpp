@@ -174,30 +174,10 @@ decltype(auto) with_plan(const problem& what, F&& f) {
 // The limit on what is written out or proved: the steps of all ranks, and blocks times ranks. About a gigabyte.
 inline constexpr std::uint64_t most_steps = std::uint64_t{1} << 22;
 
-// A sink that counts, and throws usage_error as soon as there is more than anybody could want to see.
-class bounded_sink {
-public:
-    explicit bounded_sink(std::string_view argument) : argument_(argument) {}
-    void send(bough::rank_t, bough::slice) { count(); }
-    void receive(bough::rank_t, bough::slice) { count(); }
-    void send_part(bough::rank_t, bough::slice) { count(); }
-    void receive_part(bough::rank_t, bough::slice) { count(); }
-    void combine(bough::slice, bough::slice, bough::slice) { count(); }
-    void copy(bough::slice, bough::slice) { count(); }
-    std::uint64_t steps() const { return steps_; }
-
-private:
-    void count() {
-        if (++steps_ > most_steps) refuse();
-    }
-    [[noreturn]] void refuse() const;
-
-    std::string_view argument_;
-    std::uint64_t steps_ = 0;
-};
-
 // Throws usage_error if the plan has more steps than most_steps (of one rank, if given), or more blocks. Returns the steps.
 std::uint64_t check_affordable(const problem&, std::optional<bough::rank_t> only = {});
+// The steps of all ranks, by rank. Throws usage_error as check_affordable(), before memory is taken for too many.
+std::vector<bough::schedule> affordable_schedules(const problem&);
 
 } // namespace cli
 

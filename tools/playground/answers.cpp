@@ -19,6 +19,7 @@
 #include <bough/tree/tree.hpp>
 #include <bough/verify/verify.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -116,12 +117,6 @@ bool can_run(bough::fault f) {
     }
 }
 
-bough::schedule schedule_of(const bough::plan_ref& plan, bough::rank_t rank) {
-    bough::schedule made;
-    plan.emit(rank, made);
-    return made;
-}
-
 // The columns of the last run.
 struct run_columns {
     std::vector<std::int32_t> verb, peer, message, step;
@@ -139,14 +134,14 @@ struct run_columns {
 run_columns last_run;
 
 // Also keeps the columns.
-json json_of(const bough::sim_trace& run, const bough::plan_ref& plan) {
+json json_of(const bough::sim_trace& run, std::span<const bough::schedule> schedules) {
     const bough::sim_result& r = run.result;
     json value{{"makespan_ns", r.makespan_ns}, {"messages", r.messages}, {"bytes", r.bytes}, {"stuck", nullptr},
                {"unended", json::array()},     {"first", run.first}};
     if (r.deadlock())
         value["stuck"] = {{"rank", r.stuck}, {"on", r.stuck_on == bough::no_rank ? json(nullptr) : json(r.stuck_on)}};
     for (bough::rank_t rank = 0; rank != run.size; ++rank) {
-        const bough::schedule steps = schedule_of(plan, rank);
+        const bough::schedule& steps = schedules[rank];
         std::size_t at = 0; // the parts of a message are one deed, the last part's
         for (std::size_t i = run.first[rank]; i != run.first[rank + std::size_t{1}]; ++i) {
             const bough::traced_deed& d = run.deeds[i];
@@ -159,9 +154,9 @@ json json_of(const bough::sim_trace& run, const bough::plan_ref& plan) {
 }
 
 // What does not depend on the goal is compiled once, with plan_ref.
-json run_of(const asked_plan& asked, const bough::plan_ref& plan) {
+json run_of(const asked_plan& asked, const bough::plan_ref& plan, std::span<const bough::schedule> schedules) {
     return std::visit(
-        [&](const auto& costs) { return json_of(bough::trace(plan, costs, {.bytes = asked.bytes}), plan); },
+        [&](const auto& costs) { return json_of(bough::trace(plan, costs, {.bytes = asked.bytes}), schedules); },
         asked.model.costs);
 }
 
@@ -174,19 +169,20 @@ json plan(const question& q) {
     document["model"] = asked.model.text;
     document["changes"] = asked.edits.size();
     cli::with_plan(asked.what, [&](const auto& before) {
-        const edited_plan plan(before, asked.edits); // refuses what cannot be changed
+        // Both refuse: what is too long, and what cannot be changed.
+        const edited_plan plan(before, cli::affordable_schedules(asked.what), asked.edits);
         const bough::verdict found = bough::verify(plan);
         document["verdict"] = json_of(found);
         if (found) document["traits"] = traits_of(found.traits, asked.what.collective);
         document["tree"] = tree_of(asked);
-        document["run"] = can_run(found.fault) ? run_of(asked, bough::plan_ref(plan)) : json();
+        document["run"] = can_run(found.fault) ? run_of(asked, bough::plan_ref(plan), plan.schedules()) : json();
     });
     document["cpp"] = program_of(asked);
     return document;
 }
 
-json steps_of(const bough::plan_ref& plan, const edit_list& edits, bough::rank_t rank) {
-    const std::vector<edited_step> lines = apply(edits, rank, schedule_of(plan, rank));
+json steps_of(const bough::schedule& before, const edit_list& edits, bough::rank_t rank) {
+    const std::vector<edited_step> lines = apply(edits, rank, before);
     bough::schedule schedule;
     for (const edited_step& s : lines)
         if (!s.dropped) schedule.steps.push_back(s.step);
@@ -211,8 +207,9 @@ json steps(const question& q) {
     const asked_plan asked = parse_plan(q);
     const auto rank =
         static_cast<bough::rank_t>(cli::parse_number("--rank", q.value("rank", "0"), 0, asked.what.at.size - 1));
+    cli::check_affordable(asked.what, rank);
     return cli::with_plan(asked.what,
-                          [&](const auto& plan) { return steps_of(bough::plan_ref(plan), asked.edits, rank); });
+                          [&](const auto& plan) { return steps_of(plan.schedule_of(rank), asked.edits, rank); });
 }
 
 // --- Who wins where -------------------------------------------------------------------------------

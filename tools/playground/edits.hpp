@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace playground {
@@ -45,17 +46,18 @@ struct edited_step {
 // What becomes of the steps of a rank. Throws cli::usage_error for a step that there is not.
 std::vector<edited_step> apply(const edit_list&, bough::rank_t rank, const bough::schedule&);
 
-// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it. Keeps
-// the steps: the proof, the run and the table all ask for them, and some algorithms take longer to make
-// them than the proof takes.
+// A plan with changed steps. It claims what the plan claims, so that the proof asks the same of it. It
+// keeps the steps: the proof and the run both ask for them, and some algorithms take longer to make them
+// than the proof takes.
 template <bough::Plan P>
 class edited_plan {
 public:
-    // The plan must outlive it. Throws cli::usage_error as apply().
-    edited_plan(const P& plan, const edit_list& edits) : plan_(&plan) {
+    // `schedules` are those of the plan, which must outlive it. Throws cli::usage_error as apply().
+    edited_plan(const P& plan, std::vector<bough::schedule> schedules, const edit_list& edits)
+        : plan_(&plan), schedules_(std::move(schedules)) {
         for (bough::rank_t r = 0; r != plan.size(); ++r) {
-            bough::schedule& made = schedules_.emplace_back(plan.schedule_of(r));
             if (std::none_of(edits.begin(), edits.end(), [r](const edit& e) { return e.rank == r; })) continue;
+            bough::schedule& made = schedules_[r];
             const std::vector<edited_step> lines = apply(edits, r, made);
             made.steps.clear();
             for (const edited_step& s : lines)
@@ -69,6 +71,7 @@ public:
     bough::rank_t root() const { return plan_->root(); }
     bough::block_t blocks() const { return plan_->blocks(); }
     bough::block_t scratch(bough::rank_t rank) const { return plan_->scratch(rank); }
+    const std::vector<bough::schedule>& schedules() const { return schedules_; }
     void emit(bough::rank_t rank, bough::StepSink auto&& sink) const {
         for (const bough::step& s : schedules_[rank]) bough::push_step(sink, s);
     }

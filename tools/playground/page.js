@@ -186,14 +186,45 @@ function prepared(canvas, width, height) {
   draw.clearRect(0, 0, width, height);
   return draw;
 }
-// Fills bars that come from the left; those less than a pixel apart as one, as nobody would see more.
+// A colour as images have it: four bytes.
+function bytesOf(colour) {
+  const draw = element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  draw.fillStyle = colour;
+  draw.fillRect(0, 0, 1, 1);
+  return draw.getImageData(0, 0, 1, 1).data;
+}
+// Thin bars by the hundred thousand, painted as pixels: to draw each takes longer than the proof. Left and right they
+// cover a share of a pixel, as otherwise patterns were seen that no plan has.
 class Bars {
-  constructor(draw, top, height) { Object.assign(this, { draw, top, height, from: 0, to: -Infinity }); }
-  add(from, to) {
-    if (from - this.to >= 1) { this.end(); this.from = from; this.to = to; }
-    else if (to > this.to) this.to = to;
+  constructor(draw) {
+    const { width, height } = draw.canvas;
+    Object.assign(this, { draw, width, ratio: draw.getTransform().a, image: new ImageData(width, height) });
+    this.pixels = new Uint32Array(this.image.data.buffer);
   }
-  end() { if (this.to > this.from) this.draw.fillRect(this.from, this.top, this.to - this.from, this.height); }
+  colour(text) { this.bytes = bytesOf(text); this.whole = new Uint32Array(this.bytes.buffer)[0]; }
+  add(left, top, width, height) {
+    const { pixels, ratio, whole } = this, x0 = left * ratio, x1 = Math.min((left + width) * ratio, this.width - 1);
+    const first = Math.floor(x0), last = Math.floor(x1), y0 = Math.round(top * ratio), y1 = Math.max(y0 + 1, Math.round((top + height) * ratio));
+    for (let y = y0; y < y1; ++y) {
+      const row = y * this.width;
+      if (first === last) { this.mix(row + first, x1 - x0); continue; }
+      this.mix(row + first, first + 1 - x0);
+      for (let x = first + 1; x < last; ++x) pixels[row + x] = whole;
+      this.mix(row + last, x1 - last);
+    }
+  }
+  mix(at, share) {
+    const { data } = this.image, { bytes } = this, i = 4 * at, under = data[i + 3] / 255 * (1 - share), sum = share + under;
+    if (!(sum > 0)) return;
+    for (let c = 0; c < 3; ++c) data[i + c] = (bytes[c] * share + data[i + c] * under) / sum;
+    data[i + 3] = 255 * sum;
+  }
+  // Lays them over what was drawn before.
+  show() {
+    const layer = element("canvas", { width: this.image.width, height: this.image.height });
+    layer.getContext("2d").putImageData(this.image, 0, 0);
+    this.draw.drawImage(layer, 0, 0, layer.width / this.ratio, layer.height / this.ratio);
+  }
 }
 // A deed: told apart by its place in the row and its form, not only by its colour. A send fills the
 // upper half, a receive the lower half; a combine is hatched, a copy is an outline.
@@ -238,7 +269,9 @@ class Timeline {
     const p = this.answer.size, room = this.frame.clientWidth || 600;
     this.left = p > 99 ? 36 : 30;
     this.row = Math.max(3, Math.min(this.most / p, p <= 16 ? 26 : p <= 32 ? 20 : 13));
-    this.bar = this.row >= 18 ? this.row - 7 : Math.max(this.row * .78, 2);
+    this.small = this.row < 8;
+    if (this.small) this.row = Math.floor(this.row); // and even bars, so that all ranks look alike
+    this.bar = this.row >= 18 ? this.row - 7 : this.small ? 2 * Math.floor((this.row - 1) / 2) : this.row * .78;
     this.width = Math.round(room * this.zoom);
     this.height = Math.round(p * this.row + 30);
     this.scale = (this.width - this.left - 14) / this.span;
@@ -249,7 +282,7 @@ class Timeline {
   x(ns) { return this.left + ns * this.scale; }
   y(rank) { return rank * this.row + this.row / 2; }
   drawBase(draw) {
-    const { run } = this, p = this.answer.size, small = this.bar < 6;
+    const { run, small } = this, p = this.answer.size;
     draw.font = "11px " + getComputedStyle(document.body).fontFamily;
     draw.textBaseline = "middle";
     // Time marks.
@@ -269,28 +302,31 @@ class Timeline {
     while (this.row * every < 13) every *= 2;
     draw.textAlign = "right";
     for (let r = 0; r < p; r += every) { draw.fillStyle = palette.soft; draw.fillText(r, this.left - 9, this.y(r)); }
+    const waits = small ? new Bars(draw) : null;
+    waits?.colour(palette.wait);
     for (let r = 0; r < p; ++r) {
       const first = run.first[r], last = run.first[r + 1];
       let free = 0;
       draw.fillStyle = palette.wait;
-      const waits = new Bars(draw, this.y(r) - (small ? this.bar / 4 : 2), small ? this.bar / 2 : 4);
       for (let i = first; i < last; ++i) {
-        if (run.begin[i] > free) waits.add(this.x(free), this.x(run.begin[i]));
+        const width = (run.begin[i] - free) * this.scale;
+        if (width > 0) small ? waits.add(this.x(free), this.y(r) - this.bar / 4, width, this.bar / 2) : draw.fillRect(this.x(free), this.y(r) - 2, width, 4);
         free = run.end[i];
       }
-      waits.end();
       if (run.stuck && free < this.span) draw.fillRect(this.x(free), this.y(r) - 1, (this.span - free) * this.scale, 2);
     }
+    waits?.show();
     this.drawMessages(draw);
-    // Small ones have no pattern: all of a kind at once.
-    if (small) for (let verb = 0; verb < 4; ++verb) {
-      draw.fillStyle = palette[names[verb]];
-      for (let r = 0; r < p; ++r) {
-        const bars = new Bars(draw, this.y(r) - this.bar / 2 + (verb === 1 ? this.bar / 2 : 0), verb < 2 ? this.bar / 2 : this.bar);
-        for (let i = run.first[r]; i < run.first[r + 1]; ++i)
-          if (run.verb[i] === verb) bars.add(this.x(run.begin[i]), Math.max(this.x(run.end[i]), this.x(run.begin[i]) + 1.5));
-        bars.end();
+    // Small ones have no pattern. Those of one kind lie over those of another everywhere alike.
+    if (small) {
+      const bars = new Bars(draw), half = this.bar / 2;
+      for (let verb = 0; verb < 4; ++verb) {
+        bars.colour(palette[names[verb]]);
+        for (let r = 0; r < p; ++r)
+          for (let i = run.first[r]; i < run.first[r + 1]; ++i)
+            if (run.verb[i] === verb) bars.add(this.x(run.begin[i]), this.y(r) - (verb === 1 ? 0 : half), Math.max((run.end[i] - run.begin[i]) * this.scale, 1.5), verb < 2 ? half : this.bar);
       }
+      bars.show();
     }
     else for (let r = 0; r < p; ++r)
       for (let i = run.first[r]; i < run.first[r + 1]; ++i)
@@ -315,13 +351,13 @@ class Timeline {
     draw.beginPath();
     for (let r = 0; r < this.answer.size; ++r)
       for (let i = run.first[r]; i < run.first[r + 1]; ++i) {
-        const to = run.verb[i] === 0 ? receive.get(run.message[i]) : undefined;
-        if (to === undefined) continue;
-        const down = to.rank > r ? 1 : -1, reach = this.bar / 2;
-        const x0 = this.x(run.end[i]), y0 = this.y(r) + down * (reach > 3 ? reach : 0), x1 = this.x(run.begin[to.deed]), y1 = this.y(to.rank) - down * (reach > 3 ? reach : 0);
+        const deed = run.verb[i] === 0 ? receive.deed[run.message[i]] : -1;
+        if (deed < 0) continue;
+        const to = receive.rank[run.message[i]], down = to > r ? 1 : -1, reach = this.bar / 2;
+        const x0 = this.x(run.end[i]), y0 = this.y(r) + down * (reach > 3 ? reach : 0), x1 = this.x(run.begin[deed]), y1 = this.y(to) - down * (reach > 3 ? reach : 0);
         draw.moveTo(x0, y0);
         draw.lineTo(x1, y1);
-        if (dense || this.bar < 6) continue;
+        if (dense || this.small) continue;
         const angle = Math.atan2(y1 - y0, x1 - x0);
         for (const turn of [-.42, .42]) { draw.moveTo(x1, y1); draw.lineTo(x1 - 6 * Math.cos(angle + turn), y1 - 6 * Math.sin(angle + turn)); }
       }
@@ -351,14 +387,15 @@ class Timeline {
     return { t, rank, deed };
   }
 }
-// By message: which rank takes it, in which deed.
+// By message: the deed that takes it, or -1; and of which rank that is.
 const receivesKnown = new WeakMap();
 function receivesOf(run) {
   let known = receivesKnown.get(run);
   if (known) return known;
-  known = new Map();
+  const most = run.message.reduce((last, message) => Math.max(last, message), -1);
+  known = { deed: new Int32Array(most + 1).fill(-1), rank: new Int32Array(most + 1) };
   for (let r = 0; r + 1 < run.first.length; ++r)
-    for (let i = run.first[r]; i < run.first[r + 1]; ++i) if (run.verb[i] === 1 && run.message[i] >= 0) known.set(run.message[i], { rank: r, deed: i });
+    for (let i = run.first[r]; i < run.first[r + 1]; ++i) if (run.verb[i] === 1 && run.message[i] >= 0) { known.deed[run.message[i]] = i; known.rank[run.message[i]] = r; }
   receivesKnown.set(run, known);
   return known;
 }
@@ -412,16 +449,16 @@ const graph = {
     // Messages under way: from the beginning of the send to the end of the receive.
     const done = [], busy = [];
     if (run) {
-      const receive = receivesOf(run);
+      const over = t >= run.makespan_ns, receive = over ? null : receivesOf(run); // over: none is under way
       draw.strokeStyle = draw.fillStyle = palette.send;
       for (let r = 0; r < plan.size; ++r) {
         const first = run.first[r], last = run.first[r + 1];
         done[r] = !run.unended.includes(r) && (last === first || run.end[last - 1] <= t);
         for (let i = first; i < last && run.begin[i] <= t; ++i) {
           if (run.end[i] >= t && run.verb[i] !== 1) busy[r] = true;
-          if (run.verb[i] !== 0) continue;
-          const to = receive.get(run.message[i]), arrives = to === undefined ? run.end[i] : run.end[to.deed];
-          if (arrives < t || t >= run.makespan_ns) continue;
+          if (over || run.verb[i] !== 0) continue;
+          const deed = receive.deed[run.message[i]], arrives = deed < 0 ? run.end[i] : run.end[deed];
+          if (arrives < t) continue;
           draw.lineWidth = Math.min(3, this.radius / 2 + .6);
           draw.beginPath();
           const share = Math.min(1, (t - run.begin[i]) / Math.max(arrives - run.begin[i], 1e-9)), a = all[r], b = all[run.peer[i]];

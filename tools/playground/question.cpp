@@ -59,7 +59,6 @@ asked_plan parse_plan(const question& q) {
     typed.ordered = q.value("ordered") == "1";
     const auto ranks = static_cast<bough::rank_t>(cli::parse_number("--ranks", q.value("ranks", "13"), 1, most_ranks));
     asked_plan asked{cli::parse_problem(typed, ranks), {}, typed.ordered, {}, {}, 0, {}};
-    cli::check_affordable(asked.what);
     const cli::algorithm_name name{typed.algorithm, cli::parse_degree(typed.degree), typed.ordered};
     const cli::collective c = asked.what.collective;
     if (cli::has_trees(c)) asked.tree = cli::find_shape(name.name, name.degree);

@@ -39,7 +39,7 @@ struct asked_plan {
     cli::timed_model model;
 };
 
-// Throws cli::usage_error.
+// Throws cli::usage_error; not for a plan that is too long.
 asked_plan parse_plan(const question&);
 
 } // namespace playground
