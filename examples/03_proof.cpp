@@ -8,7 +8,7 @@
 #include <vector>
 
 constexpr auto plan = bough::plan_allreduce(bough::recursive_doubling{}, {.size = 13});
-static_assert(bough::proven<bough::verify(plan)>()); // a wrong plan does not compile: the message says what is wrong
+static_assert(bough::proven<bough::verify(plan)>()); // a wrong plan does not compile
 
 int main() {
     const bough::verdict proof = bough::verify(plan); // the same function, now at run time
