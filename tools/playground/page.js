@@ -301,7 +301,7 @@ class Timeline {
     let every = 1;
     while (this.row * every < 13) every *= 2;
     draw.textAlign = "right";
-    for (let r = 0; r < p; r += every) { draw.fillStyle = palette.soft; draw.fillText(r, this.left - 9, this.y(r)); }
+    for (let r = 0; r < p; r += every) { draw.fillStyle = palette.soft; draw.fillText(r, this.left - 9, Math.max(this.y(r), 6)); }
     const waits = small ? new Bars(draw) : null;
     waits?.colour(palette.wait);
     for (let r = 0; r < p; ++r) {
