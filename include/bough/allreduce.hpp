@@ -5,6 +5,7 @@
 //   allreduce(comm, in, out, op [, choice])    in.size() == out.size(), no partial overlap
 //   allreduce(comm, value, op [, choice])      returns the result, for one value
 //   allreduce(comm, batch [, choice])          many at once: bough/batch.hpp
+//   allreduce(comm, in, out, op, partial{...}) does not wait for late ranks: bough/call/partial.hpp
 //   allreduce(..., ec)                         never throws; ec: a std::error_code or a bough::status
 //   start_allreduce(...)                       returns a bough::operation at once; no ec
 //   bind_allreduce(...)                        a persistent_operation, to be started many times; no ec
@@ -35,6 +36,7 @@
 #include <bough/call/in_blocks.hpp>
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/partial.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/concepts/op.hpp>
 #include <bough/core/config.hpp>
@@ -108,9 +110,25 @@ requires BlockwiseOp<O, T> status run_allreduce(Comm& comm, std::span<const T> i
     return run_in_blocks<goal::allreduce>(comm, in, out, rank_t{0}, op, choice);
 }
 
-struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true, .blocks = true}> {
+// Among the ranks that have come.
+template <class T, class On, class O>
+status run_partial_allreduce(On& on, std::span<const T> in, std::span<T> out, const O& op, const partial& how) {
+    static_assert(is_communicator_v<On>, "bough: a partial call blocks: it has no name, and is neither started, bound, "
+                                         "nor awaited");
+    if constexpr (is_communicator_v<On>) {
+        call_signature signature = detail::signature_of<T>(op, in.size(), 0);
+        signature.kind = goal::allreduce::kind;
+        return detail::run_partial(on, in, out, signature, how, [&](auto& among) {
+            return detail::run_allreduce<T>(among, in, out, op, automatic{});
+        });
+    }
+}
+
+struct allreduce_forms
+    : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true, .blocks = true, .partial = true}> {
     template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
-    static status call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
+    requires(!is_partial_v<Choice>) static status
+        call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, data, data, op, choice);
     }
     template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O,
@@ -119,6 +137,11 @@ struct allreduce_forms : takes<goal::allreduce, parameters{.op = true, .trees = 
     static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op,
                        const Choice& choice = {}) {
         return detail::run_allreduce<T>(on, in, out, op, choice);
+    }
+    template <class On, class T, std::size_t Extent, class U, std::size_t InExtent, NotData O>
+    requires std::same_as<std::remove_const_t<U>, T>
+    static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, const O& op, const partial& how) {
+        return detail::run_partial_allreduce<T>(on, in, out, op, how);
     }
     template <class On, std::same_as<batch> B, NotData Choice = automatic>
     static status call(On& on, const B& all, const Choice& choice = {}) {

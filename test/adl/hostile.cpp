@@ -8,6 +8,7 @@
 #include <bough/batch.hpp>
 #include <bough/bough.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/call/partial.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
 #include <bough/group.hpp>
@@ -169,6 +170,7 @@ void doors(Comm& comm, const O& op) {
     bough::allreduce(comm, in, out, op, s);
     bough::allreduce(comm, in, out, op, my_crown{}, ec);
     bough::allreduce(comm, in, out, op, bough::recursive_doubling{}, s);
+    bough::allreduce(comm, in, out, op, bough::partial{.at_least = 1}, s);
     bough::reduce(comm, a, op, to);
     bough::reduce(comm, a, b, op, to, my_crown{}, s);
     bough::scan(comm, a, op);

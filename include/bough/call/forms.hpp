@@ -39,6 +39,7 @@ namespace bough::inline BOUGH_ABI {
 class batch;           // bough/batch.hpp
 struct const_elements; // bough/run_time.hpp
 struct elements;
+struct partial; // bough/call/partial.hpp
 
 namespace detail {
 
@@ -59,6 +60,7 @@ struct parameters {
     bool values = false;     // one value may stand for a vector, and the result is returned
     bool blocks = false;     // an op may be a BlockwiseOp (bough/op/lift.hpp)
     bool neighbours = false; // a neighbourhood follows the data and lists
+    bool partial = false;    // partial{} may stand behind the op (bough/call/partial.hpp)
 };
 template <class Goal, parameters P>
 struct takes {
@@ -177,6 +179,9 @@ template <class A>
 inline constexpr bool is_at_most_v = std::same_as<std::remove_cvref_t<A>, at_most>;
 
 template <class A>
+inline constexpr bool is_partial_v = std::same_as<std::remove_cvref_t<A>, partial>;
+
+template <class A>
 inline constexpr bool is_counts_at_root_v = std::same_as<std::remove_cvref_t<A>, counts_at_root>;
 
 // The sentences about data. True: no sentence applies.
@@ -219,7 +224,12 @@ consteval bool explain_rest() {
     constexpr bool numbered = (is_number_v<A> || ...), rooted = (is_root_v<A> || ...);
     constexpr std::size_t others = sizeof...(A) - (std::size_t{0} + ... + (is_number_v<A> || is_root_v<A>));
     constexpr bool batched = (is_batch_v<A> || ...);
-    if constexpr (Forms::wanted.op && !batched && others == spans)
+    constexpr bool is_partial = Forms::wanted.partial && (is_partial_v<A> || ...);
+    if constexpr (is_partial)
+        static_assert(no_form<Forms>,
+                      "bough: a partial call has an input and an output, an op, and partial{...} behind "
+                      "them: a rank that comes too late keeps its input");
+    else if constexpr (Forms::wanted.op && !batched && others == spans)
         static_assert(no_form<Forms>, "bough: this collective combines: give an op behind the data, as bough::plus{}");
     else if constexpr (Forms::wanted.root && numbered && !rooted)
         static_assert(no_form<Forms>, "bough: a root is written root{0}, not as a plain number");
@@ -283,7 +293,8 @@ consteval bool explain_last() {
     constexpr std::size_t others =
         (std::size_t{0} + ... +
          (std::is_void_v<data_element<A>> && !is_root_v<A> && !is_batch_v<A> && !is_at_most_v<A> &&
-          !(Forms::wanted.lists && Forms::wanted.root && is_counts_at_root_v<A>)));
+          !(Forms::wanted.partial && is_partial_v<A>)&&!(Forms::wanted.lists && Forms::wanted.root &&
+                                                         is_counts_at_root_v<A>)));
     constexpr std::size_t ops = Forms::wanted.op && !(is_batch_v<A> || ...) ? 1 : 0;
     if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
         return explain_choice<typename Forms::goal_type,

@@ -6,6 +6,7 @@
 
 #include <bough/communicator/call_order.hpp>
 #include <bough/communicator/options.hpp>
+#include <bough/communicator/partial_calls.hpp>
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/remembered_choices.hpp>
 #include <bough/communicator/repeated_calls.hpp>
@@ -186,6 +187,12 @@ public:
             report_failure(why);
     }
 
+    // Calls that do not wait for late ranks. Made at the first one.
+    partial_calls<T>& partials() {
+        if (partials_ == nullptr) partials_ = std::make_unique<partial_calls<T>>(*session_, members_, context_);
+        return *partials_;
+    }
+
     // remembered_choices::remember.
     template <class P, class F>
     const P* remember_plan(const choice_key& key, F&& choose) {
@@ -357,6 +364,7 @@ private:
     bool has_stated_costs_ = false;     // options.costs are not the program's own
     std::unique_ptr<late_places> late_; // made when the first call needs them
     std::unique_ptr<call_order<T>> order_;
+    std::unique_ptr<partial_calls<T>> partials_;
     bough::detail::remembered_choices choices_;
     struct {
         std::uint32_t operations = 0, turns = 0, callers = 0;

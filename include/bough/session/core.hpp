@@ -95,6 +95,15 @@ public:
         contexts().make_room(context);
         flight_.reserve(work);
     }
+    // Would this call, if it started now, end with an error at once? Its envelope is signed.
+    bool cannot_start(const envelope& call) const { return failure_.would_refuse(call) || matching_.has_another(call); }
+    // This rank gives up a call that it has not started.
+    void give_up_call(const envelope& call, const status& why) {
+        leave_straight();
+        contexts().start(call);
+        failure_.give_up(call, why);
+        hand_over();
+    }
     void cancel(session_operation& op, errc why) {
         leave_straight();
         failure_.fail(op, why);

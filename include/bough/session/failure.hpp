@@ -196,6 +196,21 @@ public:
     bool is_given_up(const envelope& call) const noexcept {
         return given_up_.has(call) || members_.communicators().end_before(call) != nullptr;
     }
+    // Would the start of this call be refused?
+    bool would_refuse(const envelope& call) const noexcept {
+        return may_refuse_ && (poison(call.context) || is_given_up(call) || refusals_.why_theirs(call));
+    }
+    // This rank gives up a call that it has not started, and never will.
+    BOUGH_COLD void give_up(const envelope& call, const status& why) {
+        record(why, false, call.context);
+        (void)given_up_.take(call); // if another rank has given it up, too
+        note();
+        members_.communicators().give_up(call);
+        sheltered([&] {
+            early_.drop([&](const event& e) { return is_call_of(e, call.context) && same_call(e.envelope, call); });
+            tell_given_up(call, why);
+        });
+    }
     // A member makes no call after `last`, and has told all others. What this rank has made without it
     // ends.
     BOUGH_COLD void ends_after(const envelope& last) {

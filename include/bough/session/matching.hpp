@@ -65,6 +65,13 @@ public:
     // Takes out the first early message of an operation.
     bool next_early(event& e, const session_operation& op) { return early_.next_of(e, op.tag_); }
 
+    // Has a message come early that has the number of this call, and shows that its sender has made another one?
+    bool has_another(const envelope& call) const {
+        return early_.any([&](const event& e) {
+            return members_.is_of_epoch(e.envelope) && same_call(e.envelope, call) && differ(e.envelope, call);
+        });
+    }
+
     // Keeps a message of an epoch that is still to come here, as its sender has begun it; drops one
     // of the past. False: it is of this epoch, and nothing was done.
     BOUGH_COLD bool handle_other_epoch(const event& e) {

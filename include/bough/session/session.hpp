@@ -155,6 +155,17 @@ public:
         ring_for_the_rest();
     }
 
+    // For a call that this rank prepares by control messages (bough/communicator/partial_calls.hpp): would it end with
+    // an error at once, if it started now? `call` is signed.
+    bool cannot_start(const envelope& call) const {
+        return with_lock([&] { return forked() || core_.cannot_start(call); });
+    }
+    // Gives up such a call. It ends with peer_aborted on the other members of its communicator.
+    void give_up_call(const envelope& call, const status& why) {
+        if (!forked()) with_lock([&] { core_.give_up_call(call, why); });
+        ring_for_the_rest();
+    }
+
     // Makes room for operations of this plan in this context: their starts allocate nothing.
     void reserve(prepared& work, std::uint16_t context) {
         const lock_guard held = hold();
