@@ -15,6 +15,18 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
+// Copies elements into memory of their own. In a constant expression of clang's this is one step.
+template <class E>
+constexpr void copy_elements(E* to, const E* from, std::size_t count) {
+#ifdef __clang__
+    if (std::is_constant_evaluated() && count != 0) {
+        __builtin_memcpy(to, from, count * sizeof(E));
+        return;
+    }
+#endif
+    for (std::size_t i = 0; i != count; ++i) to[i] = from[i];
+}
+
 template <class E>
 class plain_list {
 public:
@@ -26,13 +38,13 @@ public:
     constexpr explicit plain_list(std::size_t count, const E& value = E()) { resize(count, value); }
     template <class I>
     requires(!std::is_arithmetic_v<I>) constexpr plain_list(I first, I last) { assign(first, last); }
-    constexpr plain_list(const plain_list& other) { assign(other.begin(), other.end()); }
+    constexpr plain_list(const plain_list& other) { copy_from(other); }
     constexpr plain_list(plain_list&& other) noexcept
         : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
         other.let_go();
     }
     constexpr plain_list& operator=(const plain_list& other) {
-        if (this != &other) assign(other.begin(), other.end());
+        if (this != &other) copy_from(other);
         return *this;
     }
     constexpr plain_list& operator=(plain_list&& other) noexcept {
@@ -66,9 +78,10 @@ public:
     constexpr const E& back() const noexcept { return first_[size_ - 1]; }
 
     constexpr void push_back(const E& value) {
-        const E copy = value; // which may lie in this list
-        if (size_ == capacity_) grow(size_ + 1);
-        first_[size_++] = copy;
+        if (size_ != capacity_)
+            first_[size_++] = value;
+        else
+            push_back_and_grow(value);
     }
     template <class... A>
     constexpr E& emplace_back(A&&... arguments) {
@@ -132,10 +145,20 @@ public:
     }
 
 private:
+    constexpr void copy_from(const plain_list& other) {
+        clear();
+        reserve(other.size_);
+        copy_elements(first_, other.first_, other.size_);
+        size_ = other.size_;
+    }
+    constexpr void push_back_and_grow(const E value) { // a copy: it may lie in this list
+        grow(size_ + 1);
+        first_[size_++] = value;
+    }
     constexpr void grow(std::size_t least) { move_to(least > 2 * capacity_ ? least : 2 * capacity_); }
     constexpr void move_to(std::size_t count) {
         E* const made = allocate(count);
-        for (std::size_t i = 0; i != size_; ++i) made[i] = first_[i];
+        copy_elements(made, first_, size_);
         free(first_);
         first_ = made;
         capacity_ = count;

@@ -15,7 +15,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Buffers have numbers: those of buffer::index, or of storage_of(). First all add(), then settle(), then
+// Buffers have numbers, those of buffer::index or others. First all add(), then settle(), then
 // at().
 template <int = 0>
 class block_places {
@@ -25,9 +25,9 @@ public:
     constexpr void add(std::size_t buffer, block_t first, block_t last) {
         if (first == last) return;
         if (buffer >= buffers_.size()) buffers_.resize(buffer + 1, range{});
-        range& touched = buffers_[buffer];
-        if (first < touched.first) touched.first = first;
-        if (last > touched.last) touched.last = last;
+        range& touched = buffers_.data()[buffer];
+        touched.first = first < touched.first ? first : touched.first;
+        touched.last = last < touched.last ? touched.last : last;
     }
     // Gives the places from `begin` on. Returns where they end.
     constexpr std::size_t settle(std::size_t begin = 0) {
@@ -41,7 +41,8 @@ public:
     constexpr std::size_t buffers() const noexcept { return buffers_.size(); }
     // Where block 0 of a buffer would be: block b is at place origin() + b. It may have wrapped around.
     constexpr std::size_t origin(std::size_t buffer) const noexcept {
-        return buffers_[buffer].begin - buffers_[buffer].first;
+        const range& touched = buffers_.data()[buffer];
+        return touched.begin - touched.first;
     }
     // Pre: the block is touched.
     constexpr std::size_t at(std::size_t buffer, block_t block) const noexcept { return origin(buffer) + block; }

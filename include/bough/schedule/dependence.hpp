@@ -44,26 +44,30 @@ struct dependences {
 
 namespace detail {
 
-// The last writer and the readers since, for every block of every storage that steps touch.
+// The number under which block_places knows a storage: that of its buffer; the output stands for the input.
+constexpr std::uint32_t storage_place(const slice& s) noexcept { return s.buffer.index == 0 ? 1 : s.buffer.index; }
+
+// A place for every block of every storage that steps touch.
+constexpr void add_places(block_places<>& places, std::span<const step> steps) {
+    const step* const end = steps.data() + steps.size();
+    for (const step* s = steps.data(); s != end; ++s) {
+        if (s->verb != verb::receive) places.add(storage_place(s->a), s->a.first, s->a.last());
+        if (s->verb == verb::combine) places.add(storage_place(s->b), s->b.first, s->b.last());
+        if (s->verb != verb::send) places.add(storage_place(s->out), s->out.first, s->out.last());
+    }
+}
+
+// The last writer and the readers since, for every block of every storage.
 template <int = 0>
 class block_history {
 public:
-    constexpr explicit block_history(std::span<const step> steps) {
-        std::size_t reads = 0; // of blocks; each counts each time
-        const auto touch = [&](const slice& s) { places_.add(storage_of(s.buffer), s.first, s.last()); };
-        for (const step& s : steps) {
-            if (s.verb != verb::receive) touch(s.a), reads += s.a.count;
-            if (s.verb == verb::combine) touch(s.b), reads += s.b.count;
-            if (s.verb != verb::send) touch(s.out);
-        }
-        cells_.resize(places_.settle(), cell{});
-        entries_.reserve(reads);
-    }
+    // `places`: settled, with those of all blocks that will be read or written; `end`: how many there are.
+    constexpr block_history(const block_places<>& places, std::size_t end) : places_(places), cells_(end, cell{}) {}
 
     template <class F>
     constexpr void read(const slice& s, std::uint32_t by, F&& depends_on) {
         if (s.count == 0) return;
-        cell* at = cells_.data() + places_.at(storage_of(s.buffer), s.first);
+        cell* at = cells_.data() + places_.at(storage_place(s), s.first);
         for (cell* const end = at + s.count; at != end; ++at) {
             if (at->writer != no_step) depends_on(at->writer);
             entries_.push_back({by, at->readers});
@@ -73,12 +77,12 @@ public:
     template <class F>
     constexpr void write(const slice& s, std::uint32_t by, F&& depends_on) {
         if (s.count == 0) return;
-        cell* at = cells_.data() + places_.at(storage_of(s.buffer), s.first);
+        cell* at = cells_.data() + places_.at(storage_place(s), s.first);
+        const reader* const entries = entries_.data();
         for (cell* const end = at + s.count; at != end; ++at) {
             if (at->writer != no_step) depends_on(at->writer);
-            for (std::uint32_t e = at->readers; e != no_step; e = entries_[e].next) depends_on(entries_[e].step);
-            at->writer = by;
-            at->readers = no_step;
+            for (std::uint32_t e = at->readers; e != no_step; e = entries[e].next) depends_on(entries[e].step);
+            *at = {by, no_step};
         }
     }
 
@@ -90,15 +94,16 @@ private:
         std::uint32_t writer = no_step;
         std::uint32_t readers = no_step; // head of a list in entries_
     };
-    block_places<> places_;
+    const block_places<>& places_;
     plain_list<cell> cells_;
     plain_list<reader> entries_;
 };
 
-// Calls f(i, earlier) for each step i and each step that it must wait for, i ascending.
+// Calls f(i, earlier) for each step i and each step that it must wait for, i ascending. `places`, `end`: as
+// block_history takes them.
 template <class F>
-constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
-    block_history<> history(steps);
+constexpr void for_each_dependence(std::span<const step> steps, const block_places<>& places, std::size_t end, F&& f) {
+    block_history<> history(places, end);
     // Step -> the last step it was listed for.
     detail::plain_list<std::uint32_t> listed_for(steps.size(), no_step);
     std::uint32_t* const listed = listed_for.data();
@@ -108,11 +113,11 @@ constexpr void for_each_dependence(std::span<const step> steps, F&& f) {
         listed[earlier] = i;
         f(i, earlier);
     };
-    for (const step& s : steps) {
-        if (s.verb != verb::receive) history.read(s.a, i, depends_on);
-        if (s.verb == verb::combine) history.read(s.b, i, depends_on);
-        if (s.verb != verb::send) history.write(s.out, i, depends_on);
-        ++i;
+    const step* s = steps.data();
+    for (const auto count = static_cast<std::uint32_t>(steps.size()); i != count; ++i, ++s) {
+        if (s->verb != verb::receive) history.read(s->a, i, depends_on);
+        if (s->verb == verb::combine) history.read(s->b, i, depends_on);
+        if (s->verb != verb::send) history.write(s->out, i, depends_on);
     }
 }
 
@@ -125,7 +130,10 @@ constexpr dependences infer_dependences(std::span<const step> steps) {
     found.first.assign(steps.size() + 1, 0);
     found.channel.resize(steps.size(), no_step);
     detail::plain_list<std::uint64_t> posts; // (direction, peer, step), to be sorted
-    detail::for_each_dependence(steps, [&](std::uint32_t i, std::uint32_t earlier) {
+    detail::block_places<> places;
+    detail::add_places(places, steps);
+    const std::size_t end = places.settle();
+    detail::for_each_dependence(steps, places, end, [&](std::uint32_t i, std::uint32_t earlier) {
         found.before.push_back(earlier);
         ++found.first[i + 1];
     });

@@ -8,12 +8,12 @@
 #ifndef BOUGH_VERIFY_BRACKET_HPP
 #define BOUGH_VERIFY_BRACKET_HPP
 
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -29,7 +29,7 @@ constexpr std::uint64_t mix(std::uint64_t left, std::uint64_t right) noexcept {
 
 class brackets {
 public:
-    explicit constexpr brackets(rank_t size) : table_(64, no_bracket) {
+    explicit constexpr brackets(rank_t size) : table_(64, no_bracket), leaves_(size) {
         nodes_.reserve(std::size_t{2} * size);
         ranges_.reserve(std::size_t{2} * size);
         for (rank_t r = 0; r != size; ++r) {
@@ -43,21 +43,21 @@ public:
                               .hash = mix(0, r)});
             ranges_.push_back({r, r + 1});
         }
-        leaves_ = size;
     }
 
     constexpr std::uint32_t leaf(rank_t rank) const noexcept { return rank; }
 
     // The bracket op(left, right). repeats(node) tells whether a rank is counted twice.
     constexpr std::uint32_t combine(std::uint32_t left, std::uint32_t right) {
-        const std::uint64_t hash = mix(nodes_[left].hash, nodes_[right].hash);
-        auto slot = static_cast<std::size_t>(hash & (table_.size() - 1));
-        for (; table_[slot] != no_bracket; slot = (slot + 1) & (table_.size() - 1)) {
-            const node& known = nodes_[table_[slot]];
-            if (known.left == left && known.right == right) return table_[slot];
-        }
+        const node* const nodes = nodes_.data();
+        std::uint32_t* const table = table_.data();
+        const std::size_t mask = table_.size() - 1;
+        const std::uint64_t hash = mix(nodes[left].hash, nodes[right].hash);
+        auto slot = static_cast<std::size_t>(hash & mask);
+        for (; table[slot] != no_bracket; slot = (slot + 1) & mask)
+            if (nodes[table[slot]].left == left && nodes[table[slot]].right == right) return table[slot];
         const auto made = static_cast<std::uint32_t>(nodes_.size());
-        table_[slot] = made;
+        table[slot] = made;
         nodes_.push_back(join(left, right, hash));
         if ((nodes_.size() - leaves_) * 2 > table_.size()) grow();
         return made;
@@ -98,57 +98,65 @@ public:
 
 private:
     struct range {
-        rank_t first, last;
+        rank_t first = 0, last = 0;
     };
     struct node {
-        std::uint32_t left, right;
-        std::uint32_t ranges, range_count; // its ranks, as ranges: sorted, disjoint, not adjacent
-        std::uint32_t depth;
-        bool in_order, repeats;
-        std::uint64_t hash;
+        std::uint32_t left = no_bracket, right = no_bracket;
+        std::uint32_t ranges = 0, range_count = 0; // its ranks, as ranges: sorted, disjoint, not adjacent
+        std::uint32_t depth = 0;
+        bool in_order = false, repeats = false;
+        std::uint64_t hash = 0;
     };
 
     constexpr node join(std::uint32_t left, std::uint32_t right, std::uint64_t hash) {
-        const node l = nodes_[left];
-        const node r = nodes_[right];
+        const node& l = nodes_.data()[left];
+        const node& r = nodes_.data()[right];
         node made{.left = left,
                   .right = right,
                   .ranges = static_cast<std::uint32_t>(ranges_.size()),
-                  .range_count = 0,
-                  .depth = std::max(l.depth, r.depth) + 1,
-                  .in_order = l.in_order && r.in_order && ranges_[l.ranges].last == ranges_[r.ranges].first,
+                  .range_count = 1,
+                  .depth = (l.depth < r.depth ? r.depth : l.depth) + 1,
+                  .in_order = false,
                   .repeats = l.repeats || r.repeats,
                   .hash = hash};
-        std::uint32_t i = 0;
-        std::uint32_t j = 0;
-        while (i != l.range_count || j != r.range_count) {
-            const bool from_left = j == r.range_count ||
-                                   (i != l.range_count && ranges_[l.ranges + i].first <= ranges_[r.ranges + j].first);
-            const range next = from_left ? ranges_[l.ranges + i++] : ranges_[r.ranges + j++];
-            if (made.range_count != 0 && next.first <= ranges_.back().last) {
-                if (next.first < ranges_.back().last) made.repeats = true;
-                ranges_.back().last = std::max(ranges_.back().last, next.last);
-            } else {
-                ranges_.push_back(next);
-                ++made.range_count;
-            }
+        // Room for all of them, so that no pointer moves.
+        ranges_.resize(made.ranges + std::size_t{l.range_count} + r.range_count, range{});
+        range* const ranges = ranges_.data();
+        const range *i = ranges + l.ranges, *j = ranges + r.ranges;
+        const range *const i_end = i + l.range_count, *const j_end = j + r.range_count;
+        made.in_order = l.in_order && r.in_order && i->last == j->first;
+        range* last = ranges + made.ranges;
+        *last = i->first <= j->first ? *i++ : *j++;
+        while (i != i_end || j != j_end) {
+            const range& next = j == j_end || (i != i_end && i->first <= j->first) ? *i++ : *j++;
+            if (next.first > last->last)
+                *++last = next;
+            else if (next.first < last->last)
+                made.repeats = true, last->last = next.last < last->last ? last->last : next.last;
+            else
+                last->last = next.last;
         }
+        made.range_count = static_cast<std::uint32_t>(last + 1 - (ranges + made.ranges));
+        ranges_.resize(std::size_t{made.ranges} + made.range_count);
         if (made.repeats) made.in_order = false;
         return made;
     }
 
     constexpr void grow() {
         table_.assign(table_.size() * 2, no_bracket);
+        const node* const nodes = nodes_.data();
+        std::uint32_t* const table = table_.data();
+        const std::size_t mask = table_.size() - 1;
         for (std::size_t n = leaves_; n != nodes_.size(); ++n) {
-            auto slot = static_cast<std::size_t>(nodes_[n].hash & (table_.size() - 1));
-            while (table_[slot] != no_bracket) slot = (slot + 1) & (table_.size() - 1);
-            table_[slot] = static_cast<std::uint32_t>(n);
+            auto slot = static_cast<std::size_t>(nodes[n].hash & mask);
+            while (table[slot] != no_bracket) slot = (slot + 1) & mask;
+            table[slot] = static_cast<std::uint32_t>(n);
         }
     }
 
-    std::vector<node> nodes_;
-    std::vector<range> ranges_;
-    std::vector<std::uint32_t> table_; // open addressing; its size is a power of two
+    plain_list<node> nodes_;
+    plain_list<range> ranges_;
+    plain_list<std::uint32_t> table_; // open addressing; its size is a power of two
     std::size_t leaves_ = 0;
 };
 

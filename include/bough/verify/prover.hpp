@@ -10,93 +10,79 @@
 #define BOUGH_VERIFY_PROVER_HPP
 
 #include <bough/core/rank.hpp>
-#include <bough/core/slice.hpp>
-#include <bough/core/step.hpp>
-#include <bough/schedule/block_places.hpp>
 #include <bough/schedule/goal.hpp>
-#include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/rank_steps.hpp>
 #include <bough/verify/prover/results.hpp>
 #include <bough/verify/prover/rounds.hpp>
 #include <bough/verify/prover/step_graph.hpp>
 #include <bough/verify/prover/symbolic_memory.hpp>
+#include <bough/verify/prover/turns.hpp>
 #include <bough/verify/rules.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <class Goal>
-class prover {
-public:
-    // `schedules[r]` has the steps of rank r; `scratch[r]` is how many scratch blocks it may touch.
-    constexpr prover(const Goal& goal, const dimensions& at, std::span<const schedule> schedules,
-                     std::span<const block_t> scratch, const verify_options& options)
-        : goal_(goal), at_(at), options_(options), schedules_(schedules), scratch_(scratch), graph_(schedules),
-          memory_(at, graph_, found_) {}
+// The graph of the steps of all ranks; the pairing adds the messages.
+constexpr step_graph graph_of(const rank_steps& of, const rank_totals& total) noexcept {
+    return {.size = total.nodes,
+            .ranks = total.ranks,
+            .steps = of.steps.data(),
+            .rank_of = of.rank_of.data(),
+            .first = of.first.data(),
+            .after_first = of.after_first.data(),
+            .after = of.after.data(),
+            .last = of.last.data(),
+            .behind = of.behind.data(),
+            .buffers = of.buffers.data(),
+            .origins = of.origins.data(),
+            .cells = total.cells};
+}
+constexpr void add_pairs(step_graph& graph, const pairs& made) noexcept {
+    graph.messages = made.messages.data();
+    graph.message_count = static_cast<std::uint32_t>(made.messages.size());
+    graph.message_of = made.message_of.data();
+    graph.waits = made.waits.data();
+}
 
-    constexpr verdict run() {
-        if (check_ranks() && graph_.link(found_)) {
-            prover_rounds(graph_, memory_, found_, options_).run();
-            if (!found_.failed() && results_check(goal_, at_, memory_, found_, options_).run()) {
-                std::vector<rank_t> met(at_.size, no_rank);
-                for (rank_t r = 0; r != at_.size; ++r) add_counts(found_.traits(), schedules_[r], r, met);
-            }
-        }
-        return found_.result();
+// The whole proof at once. emit(r, sink) pushes the steps of rank r; scratch(r) is how many scratch blocks they
+// may touch.
+template <class Goal, class Emit, class Scratch>
+constexpr verdict prove(const Goal& goal, const dimensions& at, const verify_options& options, Emit&& emit,
+                        Scratch&& scratch) {
+    constexpr auto all = ~std::uint32_t{0};
+    findings found;
+    rank_check<Goal> ranks(goal, at, found);
+    for (rank_t r = 0; r != at.size; ++r) {
+        emit(r, ranks.steps_of_next());
+        if (!ranks.next_rank(scratch(r))) return found.result();
     }
-
-private:
-    // Checks the rules that a rank obeys by itself, and gives each rank its memory.
-    constexpr bool check_ranks() {
-        block_places<> touched;
-        std::vector<unsigned char> written;
-        for (rank_t r = 0; r != at_.size; ++r) {
-            touched.clear();
-            for (const buffer whole : {input, output}) touched.add(whole.index, 0, at_.blocks);
-            if (!check_steps(r, touched)) return false;
-            std::uint64_t used = 0;
-            if (const scratch_fault bad = check_scratch(schedules_[r], touched, scratch_[r], written, used);
-                bad.what != fault::none)
-                return found_.fail(bad.what, r, bad.step, bad.block);
-            found_.traits().scratch_max = std::max(found_.traits().scratch_max, used);
-            memory_.add_rank(goal_, touched);
-        }
-        return true;
-    }
-    // Checks each step of rank `r` by itself, and collects what the steps touch.
-    constexpr bool check_steps(rank_t r, block_places<>& touched) {
-        const schedule& steps = schedules_[r];
-        for (std::size_t i = 0; i != steps.size(); ++i) {
-            const step& s = steps[i];
-            const step* next = i + 1 != steps.size() ? &steps[i + 1] : nullptr;
-            if (const step_fault bad = check_step(s, next, r, at_); bad.what != fault::none)
-                return found_.fail(bad.what, r, i, bad.block, bad.what == fault::bad_peer ? s.peer : no_rank);
-            if (s.writes() && s.out.buffer == output)
-                for (block_t b = s.out.first; b != s.out.last(); ++b)
-                    if (goal_.result(at_, r, b).empty()) return found_.fail(fault::write_to_output, r, i, b);
-            const auto touch = [&](const slice& used) { touched.add(used.buffer.index, used.first, used.last()); };
-            if (s.reads_a()) touch(s.a);
-            if (s.reads_b()) touch(s.b);
-            if (s.writes()) touch(s.out);
-        }
-        return true;
-    }
-
-    const Goal& goal_;
-    dimensions at_;
-    verify_options options_;
-    std::span<const schedule> schedules_;
-    std::span<const block_t> scratch_;
-    findings found_;
-    step_graph graph_;
-    symbolic_memory<Goal> memory_;
-};
+    ranks.finish();
+    step_graph graph = graph_of(ranks.made(), ranks.totals());
+    pairs messages{.sends = ranks.made().sends, .receives = ranks.made().receives, .waits = ranks.made().waits};
+    pairing pair(graph, messages, found);
+    pair.sort();
+    if (!pair.pair(all)) return found.result();
+    add_pairs(graph, messages);
+    turns order;
+    turn_finder finder(graph, order);
+    finder.start();
+    finder.find(all);
+    symbolic_contents contents;
+    symbolic_memory<Goal> memory(at, graph, contents, found);
+    memory.start(goal);
+    run_state state;
+    prover_rounds rounds(graph, order.of.data(), state, memory, found, options);
+    rounds.start();
+    rounds.run(~std::uint64_t{0});
+    rounds.finish();
+    if (found.failed()) return found.result();
+    results_so_far seen;
+    results_check(goal, at, memory, seen, found, options).run(all);
+    return found.result();
+}
 
 } // namespace bough::detail
 

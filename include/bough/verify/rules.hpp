@@ -7,13 +7,12 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
-#include <bough/schedule/schedule.hpp>
 #include <bough/schedule/traits.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -38,22 +37,29 @@ struct step_fault {
 
 // Checks one step. `next` is the step behind it, or null.
 constexpr step_fault check_step(const step& s, const step* next, rank_t rank, const dimensions& at) {
-    if (s.communicates() && (s.peer >= at.size || s.peer == rank)) return {fault::bad_peer};
-    if (s.more && (!s.communicates() || next == nullptr || next->verb != s.verb || next->peer != s.peer))
-        return {fault::broken_message, s.verb == verb::send ? s.a.first : s.out.first};
-    if (s.verb == verb::combine && (s.a.count != s.out.count || s.b.count != s.out.count))
-        return {fault::bad_slice, s.out.first};
-    if (s.verb == verb::copy && s.a.count != s.out.count) return {fault::bad_slice, s.out.first};
-    for (const slice& used : {s.reads_a() ? s.a : slice{}, s.reads_b() ? s.b : slice{}, s.writes() ? s.out : slice{}})
-        if (used.count > at.blocks || used.first > at.blocks - used.count) return {fault::bad_slice, used.first};
-    if (s.writes() && s.out.buffer == input && s.out.count != 0) return {fault::write_to_input, s.out.first};
-    if (s.communicates()) return {};
-    const bool partly_a = overlap(s.a, s.out) && s.a.first != s.out.first;
-    const bool partly_b = s.reads_b() && overlap(s.b, s.out) && s.b.first != s.out.first;
-    if (partly_a || partly_b) return {fault::overlapping_operands, s.out.first};
+    const bool sends = s.verb == verb::send, receives = s.verb == verb::receive, combines = s.verb == verb::combine;
+    const auto outside = [&at](const slice& used) {
+        return used.count > at.blocks || used.first > at.blocks - used.count;
+    };
+    if (sends || receives) {
+        if (s.peer >= at.size || s.peer == rank) return {fault::bad_peer};
+        if (s.more && (next == nullptr || next->verb != s.verb || next->peer != s.peer))
+            return {fault::broken_message, sends ? s.a.first : s.out.first};
+    } else {
+        if (s.more) return {fault::broken_message, s.out.first};
+        if (s.a.count != s.out.count || (combines && s.b.count != s.out.count)) return {fault::bad_slice, s.out.first};
+    }
+    if (!receives && outside(s.a)) return {fault::bad_slice, s.a.first};
+    if (combines && outside(s.b)) return {fault::bad_slice, s.b.first};
+    if (sends) return {};
+    if (outside(s.out)) return {fault::bad_slice, s.out.first};
+    if (s.out.buffer.index == input.index && s.out.count != 0) return {fault::write_to_input, s.out.first};
     // The blocks of a vector differ in length when its elements do not divide evenly.
-    if (s.a.first != s.out.first || (s.reads_b() && s.b.first != s.out.first))
-        return {fault::mixed_blocks, s.out.first};
+    if (!receives && (s.a.first != s.out.first || (combines && s.b.first != s.out.first))) {
+        const bool partly_a = s.a.first != s.out.first && overlap(s.a, s.out);
+        const bool partly_b = combines && s.b.first != s.out.first && overlap(s.b, s.out);
+        return {partly_a || partly_b ? fault::overlapping_operands : fault::mixed_blocks, s.out.first};
+    }
     return {};
 }
 
@@ -63,38 +69,42 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Counts the scratch blocks that the steps of a rank write, each once. `written` is memory to work in.
-constexpr scratch_fault check_scratch(const schedule& steps, block_places<>& touched, block_t limit,
-                                      std::vector<unsigned char>& written, std::uint64_t& used) {
+// Counts the scratch blocks that the steps of a rank write, each once. `touched` is settled; `written` has a zero
+// for each of its places.
+constexpr scratch_fault check_scratch(std::span<const step> steps, const block_places<>& touched, block_t limit,
+                                      unsigned char* written, std::uint64_t& used) {
     if (touched.buffers() <= 2) return {};
-    written.assign(touched.settle(), 0);
-    for (std::size_t i = 0; i != steps.size(); ++i) {
-        const step& s = steps[i];
+    const step* const all = steps.data();
+    const std::size_t count = steps.size();
+    for (std::size_t i = 0; i != count; ++i) {
+        const slice& out = all[i].out;
         // What is never written must not be read either.
-        if (!s.writes() || !is_scratch(s.out.buffer)) continue;
-        for (block_t b = s.out.first; b != s.out.last(); ++b) {
-            unsigned char& mark = written[touched.at(s.out.buffer.index, b)];
-            if (mark != 0) continue;
-            mark = 1;
-            if (++used > limit) return {fault::scratch_exceeded, i, b};
-        }
+        if (all[i].verb == verb::send || out.buffer.index < bough::scratch(0).index || out.count == 0) continue;
+        unsigned char* const marks = written + touched.at(out.buffer.index, out.first);
+        for (block_t k = 0; k != out.count; ++k)
+            if (marks[k] == 0) {
+                marks[k] = 1;
+                if (++used > limit) return {fault::scratch_exceeded, i, out.first + k};
+            }
     }
     return {};
 }
 
 // Adds the counts of one rank's steps to the traits of all. `met` has an entry for every rank: the
 // rank whose peer it was last.
-constexpr void add_counts(plan_traits& traits, const schedule& steps, rank_t rank, std::vector<rank_t>& met) {
+constexpr void add_counts(plan_traits& traits, std::span<const step> steps, rank_t rank, rank_t* met) {
     std::uint64_t sent = 0;
     std::uint64_t combined = 0;
     std::uint32_t peers = 0;
-    for (const step& s : steps) {
-        if (s.verb == verb::combine) combined += s.out.count;
-        if (s.verb == verb::combine || s.verb == verb::copy) continue;
-        if (met[s.peer] != rank) ++peers, met[s.peer] = rank;
-        if (s.verb == verb::receive) continue;
-        sent += s.a.count;
-        if (!s.more) ++traits.messages;
+    const step* const end = steps.data() + steps.size();
+    for (const step* s = steps.data(); s != end; ++s) {
+        if (s->verb == verb::send)
+            sent += s->a.count, traits.messages += s->more ? 0u : 1u;
+        else if (s->verb != verb::receive) {
+            if (s->verb == verb::combine) combined += s->out.count;
+            continue;
+        }
+        if (met[s->peer] != rank) ++peers, met[s->peer] = rank;
     }
     traits.peers_max = std::max(traits.peers_max, peers);
     traits.steps_max = std::max(traits.steps_max, static_cast<std::uint32_t>(steps.size()));

@@ -39,12 +39,14 @@ constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::
     BOUGH_EXPECTS(schedules.size() == at.size, "schedules: one per rank is needed");
     BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
-    return detail::prover<Goal>(goal, at, schedules, scratch, options).run();
+    const auto emit = [&](rank_t r, auto&& sink) { sink.push(schedules[r].steps.data(), schedules[r].size()); };
+    return detail::prove(goal, at, options, emit, [&](rank_t r) { return scratch[r]; });
 }
 
 // A plan that keeps its steps, and has them as `schedules()`, by rank, is not asked to make them again.
 template <Plan P>
 constexpr verdict verify(const P& plan, verify_options options = {}) {
+    BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
     if constexpr (requires {
                       plan.algorithm();
                       plan.at();
@@ -53,23 +55,15 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
         if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
             options.same_bits |= plan.algorithm().rank_consistent(plan.at());
     }
-    std::vector<block_t> scratch;
-    scratch.reserve(plan.size());
-    for (rank_t r = 0; r != plan.size(); ++r) scratch.push_back(plan.scratch(r));
-    const auto prove = [&](std::span<const schedule> schedules) {
-        return verify_schedules(plan.goal(), {plan.size(), plan.root(), plan.blocks()}, schedules, scratch, options);
-    };
+    const dimensions at{plan.size(), plan.root(), plan.blocks()};
+    const auto scratch = [&plan](rank_t r) { return plan.scratch(r); };
     if constexpr (requires { std::span<const schedule>(plan.schedules()); }) {
-        return prove(plan.schedules());
+        const std::span<const schedule> made = plan.schedules();
+        const auto emit = [made](rank_t r, auto&& sink) { sink.push(made[r].steps.data(), made[r].size()); };
+        return detail::prove(plan.goal(), at, options, emit, scratch);
     } else {
-        std::vector<schedule> schedules;
-        schedules.reserve(plan.size());
-        for (rank_t r = 0; r != plan.size(); ++r) {
-            schedules.emplace_back();
-            schedules.back().steps.reserve(16); // saves the compiler most of the moves in a constant expression
-            plan.emit(r, schedules.back());
-        }
-        return prove(schedules);
+        const auto emit = [&plan](rank_t r, auto&& sink) { plan.emit(r, sink); };
+        return detail::prove(plan.goal(), at, options, emit, scratch);
     }
 }
 
