@@ -38,13 +38,13 @@ public:
     constexpr explicit plain_list(std::size_t count, const E& value = E()) { resize(count, value); }
     template <class I>
     requires(!std::is_arithmetic_v<I>) constexpr plain_list(I first, I last) { assign(first, last); }
-    constexpr plain_list(const plain_list& other) { copy_from(other); }
+    constexpr plain_list(const plain_list& other) { assign(other.begin(), other.end()); }
     constexpr plain_list(plain_list&& other) noexcept
         : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
         other.let_go();
     }
     constexpr plain_list& operator=(const plain_list& other) {
-        if (this != &other) copy_from(other);
+        if (this != &other) assign(other.begin(), other.end());
         return *this;
     }
     constexpr plain_list& operator=(plain_list&& other) noexcept {
@@ -111,6 +111,13 @@ public:
         reserve(static_cast<std::size_t>(last - first));
         for (; first != last; ++first) first_[size_++] = static_cast<E>(*first);
     }
+    constexpr void assign(const E* first, const E* last) {
+        clear();
+        const auto count = static_cast<std::size_t>(last - first);
+        reserve(count);
+        copy_elements(first_, first, count);
+        size_ = count;
+    }
     constexpr E* insert(const E* before, const E& value) {
         const E copy = value;
         const auto at = static_cast<std::size_t>(before - first_);
@@ -145,12 +152,6 @@ public:
     }
 
 private:
-    constexpr void copy_from(const plain_list& other) {
-        clear();
-        reserve(other.size_);
-        copy_elements(first_, other.first_, other.size_);
-        size_ = other.size_;
-    }
     constexpr void push_back_and_grow(const E value) { // a copy: it may lie in this list
         grow(size_ + 1);
         first_[size_++] = value;

@@ -10,7 +10,6 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/stable_sort.hpp>
 #include <bough/schedule/dependence.hpp>
-#include <bough/schedule/posts.hpp>
 #include <bough/schedule/print_step.hpp>
 #include <bough/schedule/schedule.hpp>
 
@@ -25,6 +24,11 @@ namespace detail {
 inline std::string dot_node(rank_t rank, std::uint32_t step) {
     return 'r' + std::to_string(rank) + '_' + std::to_string(step);
 }
+// One end of a message: step `node` of its rank.
+struct dot_end {
+    rank_t from, to;
+    std::uint32_t node;
+};
 } // namespace detail
 
 // Writes the graph. `out` takes text by <<.
@@ -35,7 +39,7 @@ void export_dot(Out& out, const P& plan) {
                        "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10, "
                        "color=\"#667085\", fillcolor=white];\n"
                        "  edge [color=\"#98a2b3\", arrowsize=0.6];\n");
-    std::vector<detail::post> sends, receives;
+    std::vector<detail::dot_end> sends, receives;
     for (rank_t r = 0; r != plan.size(); ++r) {
         schedule steps;
         plan.emit(r, steps);
@@ -59,7 +63,7 @@ void export_dot(Out& out, const P& plan) {
                 text += "    " + detail::dot_node(r, b) + " -> " + detail::dot_node(r, i) + ";\n";
         out << text + "  }\n";
     }
-    const auto by_channel = [](const detail::post& x, const detail::post& y) {
+    const auto by_channel = [](const detail::dot_end& x, const detail::dot_end& y) {
         return x.from != y.from ? x.from < y.from : x.to < y.to;
     };
     bough::detail::stable_sort(sends.begin(), sends.end(), by_channel);

@@ -13,6 +13,7 @@
 #include <bough/schedule/goal.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/in_parts.hpp>
 #include <bough/verify/prover/rank_steps.hpp>
 #include <bough/verify/prover/results.hpp>
 #include <bough/verify/prover/rounds.hpp>
@@ -24,28 +25,6 @@
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI::detail {
-
-// The graph of the steps of all ranks; the pairing adds the messages.
-constexpr step_graph graph_of(const rank_steps& of, const rank_totals& total) noexcept {
-    return {.size = total.nodes,
-            .ranks = total.ranks,
-            .steps = of.steps.data(),
-            .rank_of = of.rank_of.data(),
-            .first = of.first.data(),
-            .after_first = of.after_first.data(),
-            .after = of.after.data(),
-            .last = of.last.data(),
-            .behind = of.behind.data(),
-            .buffers = of.buffers.data(),
-            .origins = of.origins.data(),
-            .cells = total.cells};
-}
-constexpr void add_pairs(step_graph& graph, const pairs& made) noexcept {
-    graph.messages = made.messages.data();
-    graph.message_count = static_cast<std::uint32_t>(made.messages.size());
-    graph.message_of = made.message_of.data();
-    graph.waits = made.waits.data();
-}
 
 // The whole proof at once. emit(r, sink) pushes the steps of rank r; scratch(r) is how many scratch blocks they
 // may touch.
@@ -83,6 +62,25 @@ constexpr verdict prove(const Goal& goal, const dimensions& at, const verify_opt
     results_check(goal, at, memory, seen, found, options).run(all);
     return found.result();
 }
+
+// The proof of the plan that Make() makes, which has no state.
+template <auto Make>
+consteval verdict verify_constant() {
+    if constexpr (is_small<Make>()) {
+        const auto plan = Make();
+        const auto emit = [&plan](rank_t r, auto&& sink) { plan.emit(r, sink); };
+        const auto scratch = [&plan](rank_t r) { return plan.scratch(r); };
+        return prove(plan.goal(), dimensions_of(plan), claimed_options(plan, {}), emit, scratch);
+    } else {
+        return prove_in_parts<Make>();
+    }
+}
+
+// Makes a copy of a constant plan.
+template <const auto& P>
+struct copy_of {
+    constexpr auto operator()() const { return P; }
+};
 
 } // namespace bough::detail
 

@@ -30,6 +30,24 @@ struct verify_options {
 
 namespace bough::inline BOUGH_ABI::detail {
 
+template <Plan P>
+constexpr dimensions dimensions_of(const P& plan) noexcept {
+    return {plan.size(), plan.root(), plan.blocks()};
+}
+// The options of a proof, with what the plan's algorithm claims.
+template <Plan P>
+constexpr verify_options claimed_options(const P& plan, verify_options options) {
+    if constexpr (requires {
+                      plan.algorithm();
+                      plan.at();
+                  }) {
+        options.in_rank_order |= keeps_rank_order(plan.algorithm(), plan.at());
+        if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
+            options.same_bits |= plan.algorithm().rank_consistent(plan.at());
+    }
+    return options;
+}
+
 struct step_fault {
     fault what = fault::none;
     block_t block = 0;

@@ -23,10 +23,11 @@
 #define BOUGH_VERIFY_VERIFY_HPP
 
 #include <bough/schedule/plan.hpp>
+#include <bough/schedule/schedule.hpp>
 #include <bough/verify/prover.hpp>
 
 #include <span>
-#include <vector>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -43,29 +44,33 @@ constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::
     return detail::prove(goal, at, options, emit, [&](rank_t r) { return scratch[r]; });
 }
 
-// A plan that keeps its steps, and has them as `schedules()`, by rank, is not asked to make them again.
+// Proves a plan. One that keeps its steps, and has them as `schedules()`, by rank, is not asked to make
+// them again.
 template <Plan P>
 constexpr verdict verify(const P& plan, verify_options options = {}) {
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
-    if constexpr (requires {
-                      plan.algorithm();
-                      plan.at();
-                  }) {
-        options.in_rank_order |= keeps_rank_order(plan.algorithm(), plan.at());
-        if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
-            options.same_bits |= plan.algorithm().rank_consistent(plan.at());
-    }
-    const dimensions at{plan.size(), plan.root(), plan.blocks()};
-    const auto scratch = [&plan](rank_t r) { return plan.scratch(r); };
+    const auto prove = [&](const auto& emit) {
+        return detail::prove(plan.goal(), detail::dimensions_of(plan), detail::claimed_options(plan, options), emit,
+                             [&plan](rank_t r) { return plan.scratch(r); });
+    };
     if constexpr (requires { std::span<const schedule>(plan.schedules()); }) {
         const std::span<const schedule> made = plan.schedules();
-        const auto emit = [made](rank_t r, auto&& sink) { sink.push(made[r].steps.data(), made[r].size()); };
-        return detail::prove(plan.goal(), at, options, emit, scratch);
+        return prove([made](rank_t r, auto&& sink) { sink.push(made[r].steps.data(), made[r].size()); });
     } else {
-        const auto emit = [&plan](rank_t r, auto&& sink) { plan.emit(r, sink); };
-        return detail::prove(plan.goal(), at, options, emit, scratch);
+        return prove([&plan](rank_t r, auto&& sink) { plan.emit(r, sink); });
     }
 }
+
+// The same proof at compile time, as so many constant expressions as the limits of compilers want, for
+// plans of any size: static_assert(proven<verify<plan>()>()). `plan` is a constexpr variable of static
+// storage duration.
+template <const auto& P>
+requires Plan<std::remove_cvref_t<decltype(P)>>
+consteval verdict verify() { return detail::verify_constant<detail::copy_of<P>{}>(); }
+// The same for a plan that owns memory, such as an explicit tree: verify<[] { return plan_reduce(...); }>().
+template <auto Make>
+requires Plan<decltype(Make())>
+consteval verdict verify() { return detail::verify_constant<Make>(); }
 
 } // namespace bough
 

@@ -27,6 +27,7 @@ public:
         return false;
     }
     constexpr plan_traits& traits() noexcept { return verdict_.traits; }
+    constexpr const plan_traits& traits() const noexcept { return verdict_.traits; }
     constexpr const verdict& result() const noexcept { return verdict_; }
 
 private:

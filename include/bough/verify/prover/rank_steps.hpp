@@ -14,7 +14,6 @@
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
 #include <bough/schedule/dependence.hpp>
-#include <bough/schedule/posts.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
 #include <bough/verify/rules.hpp>
@@ -40,12 +39,12 @@ struct rank_steps {
     plain_list<std::uint32_t> waits{}; // by node: for how many nodes of its rank it waits
     // The nodes that wait for node n are after[after_first[n]] ... after[after_first[n + 1] - 1].
     plain_list<std::uint32_t> after_first{}, after{};
-    plain_list<std::uint32_t> last{};   // by node: the last part of its message; itself if it is no part
-    plain_list<std::uint32_t> behind{}; // by node: the next message of its port (its last part), or no_step
-    plain_list<post> sends{}, receives{};
-    plain_list<std::uint32_t> first{};   // by rank: its first node
-    plain_list<std::uint32_t> buffers{}; // by rank: where its buffers begin in origins
-    plain_list<std::size_t> origins{};   // by buffer: the memory cell where its block 0 would be
+    plain_list<std::uint32_t> last{};              // by node: the last part of its message; itself if it is no part
+    plain_list<std::uint32_t> behind{};            // by node: the next message of its port (its last part), or no_step
+    plain_list<std::uint32_t> sends{}, receives{}; // nodes: the last part of each message
+    plain_list<std::uint32_t> first{};             // by rank: its first node
+    plain_list<std::uint32_t> buffers{};           // by rank: where its buffers begin in origins
+    plain_list<std::size_t> origins{};             // by buffer: the memory cell where its block 0 would be
 };
 
 template <class Goal>
@@ -187,9 +186,9 @@ private:
             if (all[i].more)
                 continue;
             else if (all[i].verb == verb::send)
-                made_.sends.push_back({r, all[i].peer, so_far_.nodes + i});
+                made_.sends.push_back(so_far_.nodes + i);
             else if (all[i].verb == verb::receive)
-                made_.receives.push_back({all[i].peer, r, so_far_.nodes + i});
+                made_.receives.push_back(so_far_.nodes + i);
     }
 
     struct edge {

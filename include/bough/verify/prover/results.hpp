@@ -63,28 +63,27 @@ private:
         if (got.bracket == no_bracket) return fail(fault::missing_result, r, b);
         if (got.block != b) return fail(fault::wrong_result, r, b);
         const bough::detail::brackets& all = memory_.brackets();
-        if (!all.covers(got.bracket, wanted.first, wanted.last))
+        const bracket_node& known = all.known(got.bracket);
+        if (!all.covers(known, wanted.first, wanted.last))
             return fail(fault::wrong_result, r, b, all.odd_one_out(got.bracket, wanted.first, wanted.last));
         plan_traits& traits = found_.traits();
-        const bool repeats = all.repeats(got.bracket);
-        if (repeats || !all.in_order(got.bracket)) {
+        if (known.repeats || !known.in_order) {
             if (options_.in_rank_order) return fail(fault::not_in_rank_order, r, b);
             traits.needs_commutative = true;
-            traits.needs_idempotent |= repeats;
+            traits.needs_idempotent |= known.repeats;
         }
-        if (const std::uint32_t depth = all.depth(got.bracket); traits.depth < depth) traits.depth = depth;
+        if (traits.depth < known.depth) traits.depth = known.depth;
         std::uint32_t& first = seen_.of_block.data()[b];
         if (first == no_bracket)
             first = got.bracket;
         else if (first != got.bracket)
             traits.rank_consistent = false;
         if (options_.same_bits && !traits.rank_consistent) return fail(fault::different_bits, r, b);
-        const std::uint64_t hash = all.hash(got.bracket);
         if (!seen_.any)
-            seen_.any = true, seen_.first_hash = hash;
-        else if (hash != seen_.first_hash)
+            seen_.any = true, seen_.first_hash = known.hash;
+        else if (known.hash != seen_.first_hash)
             traits.position_invariant = false;
-        seen_.all_hashes = mix(seen_.all_hashes, hash);
+        seen_.all_hashes = mix(seen_.all_hashes, known.hash);
         return true;
     }
 

@@ -13,6 +13,7 @@
 #include <bough/schedule/posts.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/rank_steps.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,10 +52,35 @@ struct step_graph {
 
 // What the pairing makes.
 struct pairs {
-    plain_list<post> sends{}, receives{}; // by sender, then by receiver, then in program order
+    // Nodes: by sender, then by receiver, then in program order.
+    plain_list<std::uint32_t> sends{}, receives{};
     plain_list<paired_message> messages{};
     plain_list<std::uint32_t> message_of{}, waits{};
 };
+
+// The graph of the steps of all ranks; the pairing adds the messages.
+template <class Ranks>
+constexpr step_graph graph_of(const Ranks& of, const rank_totals& total) noexcept {
+    return {.size = total.nodes,
+            .ranks = total.ranks,
+            .steps = of.steps.data(),
+            .rank_of = of.rank_of.data(),
+            .first = of.first.data(),
+            .after_first = of.after_first.data(),
+            .after = of.after.data(),
+            .last = of.last.data(),
+            .behind = of.behind.data(),
+            .buffers = of.buffers.data(),
+            .origins = of.origins.data(),
+            .cells = total.cells};
+}
+template <class Pairs>
+constexpr void add_pairs(step_graph& graph, const Pairs& made) noexcept {
+    graph.messages = made.messages.data();
+    graph.message_count = static_cast<std::uint32_t>(made.messages.size());
+    graph.message_of = made.message_of.data();
+    graph.waits = made.waits.data();
+}
 
 // Pairs the n-th send of a channel with its n-th receive.
 class pairing {
@@ -64,38 +90,44 @@ public:
         : graph_(graph), made_(made), found_(found) {}
 
     constexpr void sort() {
-        sort_posts(made_.sends, &post::to, graph_.ranks);
-        sort_posts(made_.sends, &post::from, graph_.ranks);
-        sort_posts(made_.receives, &post::from, graph_.ranks);
+        const auto peer = [steps = graph_.steps](std::uint32_t n) { return steps[n].peer; };
+        const auto owner = [ranks = graph_.rank_of](std::uint32_t n) { return ranks[n]; };
+        sort_posts(made_.sends, graph_.ranks, peer);
+        sort_posts(made_.sends, graph_.ranks, owner);
+        sort_posts(made_.receives, graph_.ranks, peer);
         made_.message_of.assign(graph_.size, std::uint32_t{no_step});
         made_.messages.reserve(made_.sends.size());
     }
     // Pairs up to `most` more. False: there is more to do, or a fault was found.
     constexpr bool pair(std::size_t most) {
-        const post* const sends = made_.sends.data();
-        const post* const receives = made_.receives.data();
+        const std::uint32_t* const sends = made_.sends.data();
+        const std::uint32_t* const receives = made_.receives.data();
         const std::size_t sent = made_.sends.size(), received = made_.receives.size();
         for (std::size_t i = made_.messages.size(); i != sent || i != received; ++i) {
             if (most-- == 0) return false;
-            if (i == received || (i != sent && is_before(sends[i], receives[i])))
-                return found_.fail(fault::unmatched_send, sends[i].from, graph_.index_of(sends[i].node), 0,
-                                   sends[i].to);
-            if (i == sent || is_before(receives[i], sends[i]))
-                return found_.fail(fault::unmatched_receive, receives[i].to, graph_.index_of(receives[i].node), 0,
-                                   receives[i].from);
+            if (i == received || (i != sent && channel_of(sends[i]) < channel_to(receives[i])))
+                return fail(fault::unmatched_send, sends[i]);
+            if (i == sent || channel_to(receives[i]) < channel_of(sends[i]))
+                return fail(fault::unmatched_receive, receives[i]);
             const auto m = static_cast<std::uint32_t>(i);
-            made_.messages.push_back({.send = sends[i].node, .receive = receives[i].node});
+            made_.messages.push_back({.send = sends[i], .receive = receives[i]});
             paired_message* const made = made_.messages.data() + i;
             if (!pair_parts(m, *made)) return false;
-            if (i != 0 && sends[i - 1].to == sends[i].to && sends[i - 1].from == sends[i].from) // on the same channel
-                made->previous = m - 1, made[-1].next = m;
+            if (i != 0 && channel_of(sends[i - 1]) == channel_of(sends[i])) made->previous = m - 1, made[-1].next = m;
         }
         return true;
     }
 
 private:
-    static constexpr bool is_before(const post& a, const post& b) noexcept {
-        return a.from != b.from ? a.from < b.from : a.to < b.to;
+    // The channel of a send, or of a receive: the sender, then the receiver.
+    constexpr std::uint64_t channel_of(std::uint32_t send) const noexcept {
+        return std::uint64_t{graph_.rank_of[send]} << 32 | graph_.steps[send].peer;
+    }
+    constexpr std::uint64_t channel_to(std::uint32_t receive) const noexcept {
+        return std::uint64_t{graph_.steps[receive].peer} << 32 | graph_.rank_of[receive];
+    }
+    constexpr bool fail(fault what, std::uint32_t n) {
+        return found_.fail(what, graph_.rank_of[n], graph_.index_of(n), 0, graph_.steps[n].peer);
     }
     // Pairs the parts of a message, last to first. Both ends must have as many, with the same
     // blocks.
