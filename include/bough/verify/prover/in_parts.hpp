@@ -51,11 +51,11 @@ struct kept_pairs {
     }
 };
 template <auto Make, std::size_t K>
-consteval auto pair_part();
+constexpr auto pair_part();
 template <auto Make, std::size_t K>
 inline constexpr auto pairs_of_part = pair_part<Make, K>();
 template <auto Make, std::size_t K>
-consteval auto pair_part() {
+constexpr auto pair_part() {
     kept_pairs<Make> kept;
     const step_graph graph = graph_of(all_ranks<Make>, all_ranks<Make>.totals);
     pairs made;
@@ -103,11 +103,11 @@ struct kept_turns {
     }
 };
 template <auto Make, std::size_t K>
-consteval auto turn_part();
+constexpr auto turn_part();
 template <auto Make, std::size_t K>
 inline constexpr auto turns_of_part = turn_part<Make, K>();
 template <auto Make, std::size_t K>
-consteval auto turn_part() {
+constexpr auto turn_part() {
     kept_turns<Make> kept;
     const step_graph graph = whole_graph<Make>();
     turns made;
@@ -176,7 +176,7 @@ struct kept_run {
     }
 };
 template <auto Make, std::size_t K, std::size_t Ranges>
-consteval auto run_part();
+constexpr auto run_part();
 template <auto Make, std::size_t K, std::size_t Ranges>
 inline constexpr auto run_of_part = run_part<Make, K, Ranges>();
 template <auto Make, std::size_t K, std::size_t Ranges>
@@ -196,7 +196,7 @@ consteval const auto& fitting_run() {
     }
 }
 template <auto Make, std::size_t K, std::size_t Ranges>
-consteval auto run_part() {
+constexpr auto run_part() {
     kept_run<Make, Ranges> kept;
     const auto plan = Make();
     const auto goal = plan.goal();
@@ -241,11 +241,11 @@ struct kept_results {
     kept_list<std::uint32_t, Blocks> of_block{};
 };
 template <auto Make, std::size_t K>
-consteval auto results_part();
+constexpr auto results_part();
 template <auto Make, std::size_t K>
 inline constexpr auto results_of_part = results_part<Make, K>();
 template <auto Make, std::size_t K>
-consteval auto results_part() {
+constexpr auto results_part() {
     constexpr block_t blocks = dimensions_made<Make>().blocks;
     kept_results<blocks> kept;
     results_so_far seen;

@@ -4,7 +4,8 @@
 // Compilers limit what one constant expression may take: clang 2^20 statements (-fconstexpr-steps),
 // g++ 2^25 operations (-fconstexpr-ops-limit). There is no such limit for all of them together. So a
 // proof of many ranks is many constants. Each leaves its books behind in arrays, since a constant
-// cannot own memory, and the next one goes on from there. `Make()` makes the plan anew in each.
+// cannot own memory, and the next one goes on from there. `Make()` makes the plan anew in each. What
+// computes such a constant is constexpr, not consteval: clang 14 would evaluate that twice.
 #ifndef BOUGH_VERIFY_PROVER_KEPT_RANKS_HPP
 #define BOUGH_VERIFY_PROVER_KEPT_RANKS_HPP
 
@@ -93,7 +94,7 @@ struct extent_sink {
     constexpr void add(const slice& s, int) { ++so_far->steps, see(s); }
 };
 template <auto Make>
-consteval rank_extent measure_ranks(rank_t from) {
+constexpr rank_extent measure_ranks(rank_t from) {
     const auto plan = Make();
     rank_extent made{.first = from, .last = from};
     for (; made.last != plan.size() && made.cost < part_limit_of<Make>; ++made.last) {
@@ -106,11 +107,11 @@ consteval rank_extent measure_ranks(rank_t from) {
     return made;
 }
 template <auto Make, std::size_t K>
-consteval rank_extent measure_part();
+constexpr rank_extent measure_part();
 template <auto Make, std::size_t K>
 inline constexpr rank_extent extent_of_part = measure_part<Make, K>();
 template <auto Make, std::size_t K>
-consteval rank_extent measure_part() {
+constexpr rank_extent measure_part() {
     if constexpr (K == 0)
         return measure_ranks<Make>(0);
     else
@@ -144,11 +145,11 @@ struct kept_ranks {
     }
 };
 template <auto Make, std::size_t K>
-consteval auto check_part();
+constexpr auto check_part();
 template <auto Make, std::size_t K>
 inline constexpr auto ranks_of_part = check_part<Make, K>();
 template <auto Make, std::size_t K>
-consteval auto check_part() {
+constexpr auto check_part() {
     constexpr rank_extent of = extent_of_part<Make, K>;
     kept_ranks<of> made;
     rank_totals before;
@@ -179,7 +180,7 @@ consteval std::size_t last_ranks() {
 
 // The ranks of all parts.
 template <auto Make, std::size_t... K>
-consteval rank_extent extent_of_all(std::index_sequence<K...>) {
+constexpr rank_extent extent_of_all(std::index_sequence<K...>) {
     rank_extent all;
     for (const rank_extent& of : {extent_of_part<Make, K>...}) {
         all.last = of.last;
@@ -191,7 +192,7 @@ consteval rank_extent extent_of_all(std::index_sequence<K...>) {
 template <auto Make>
 using parts_of_ranks = std::make_index_sequence<last_ranks<Make>() + 1>;
 template <auto Make, std::size_t... K>
-consteval auto join_ranks(std::index_sequence<K...>) {
+constexpr auto join_ranks(std::index_sequence<K...>) {
     constexpr rank_extent of = extent_of_all<Make>(std::index_sequence<K...>{});
     kept_ranks<of> all;
     (all.append(ranks_of_part<Make, K>), ...);
