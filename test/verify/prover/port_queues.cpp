@@ -25,7 +25,9 @@ using rounds = std::vector<std::vector<std::uint32_t>>; // by round: the message
 rounds served(const std::vector<message>& all, std::uint32_t ranks) {
     std::vector<std::uint32_t> turns;
     for (const message& m : all) turns.push_back(m.turn);
-    port_queues queues(turns, ranks);
+    bough::detail::queue_contents contents;
+    contents.start(all.size(), ranks);
+    port_queues queues(turns.data(), contents);
     rounds made;
     std::size_t left = all.size();
     for (std::uint32_t round = 0; left != 0; ++round) {

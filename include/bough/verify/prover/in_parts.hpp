@@ -14,6 +14,7 @@
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
 #include <bough/verify/prover/kept_ranks.hpp>
+#include <bough/verify/prover/port_queues.hpp>
 #include <bough/verify/prover/results.hpp>
 #include <bough/verify/prover/rounds.hpp>
 #include <bough/verify/prover/step_graph.hpp>
@@ -131,6 +132,23 @@ consteval const auto& all_turns() {
 
 // --- rounds ---
 
+template <std::size_t Messages, std::size_t Ports>
+struct kept_queues {
+    kept_list<queued_message, Messages> messages{};
+    kept_list<port_queue, Ports> queues{};
+    kept_list<std::uint32_t, Ports> filled{};
+    kept_list<std::uint32_t, Messages> arrived{};
+    std::uint32_t arrivals = 0;
+
+    constexpr void keep(const queue_contents& made) {
+        messages.keep(made.messages), queues.keep(made.queues), filled.keep(made.filled);
+        arrived.keep(made.arrived), arrivals = made.arrivals;
+    }
+    constexpr void restore(queue_contents& made) const {
+        messages.restore(made.messages), queues.restore(made.queues), filled.restore(made.filled);
+        arrived.restore(made.arrived), made.arrivals = arrivals;
+    }
+};
 // `Ranges`: how many ranges of ranks its brackets may have. It grows as needed.
 template <auto Make, std::size_t Ranges>
 struct kept_run {
@@ -144,8 +162,7 @@ struct kept_run {
     kept_list<std::uint32_t, nodes> waits{};
     kept_list<message_progress, messages> progress{};
     kept_list<std::uint32_t, ranks> sent_in{}, received_in{};
-    kept_list<queued_message, messages> places{};
-    kept_list<std::uint64_t, messages> ready{}, arrived{};
+    kept_queues<messages, 2 * ranks> queues{};
     kept_list<symbolic_block, cells> memory{};
     kept_list<bracket_node, ranks + combines> bracket_nodes{};
     kept_list<rank_range, Ranges> bracket_ranges{};
@@ -158,7 +175,7 @@ struct kept_run {
         round = state.round;
         waits.keep(state.waits), progress.keep(state.messages);
         sent_in.keep(state.sent_in), received_in.keep(state.received_in);
-        places.keep(state.queue.places), ready.keep(state.queue.ready), arrived.keep(state.queue.arrived);
+        queues.keep(state.queue);
         memory.keep(contents.cells);
         bracket_nodes.keep(books.nodes), bracket_ranges.keep(books.ranges), bracket_table.keep(books.table);
     }
@@ -166,7 +183,7 @@ struct kept_run {
         state.round = round;
         waits.restore(state.waits), progress.restore(state.messages);
         sent_in.restore(state.sent_in), received_in.restore(state.received_in);
-        places.restore(state.queue.places), ready.restore(state.queue.ready), arrived.restore(state.queue.arrived);
+        queues.restore(state.queue);
     }
     constexpr void restore(symbolic_contents& contents) const {
         contents.brackets = bough::detail::brackets(static_cast<rank_t>(ranks));

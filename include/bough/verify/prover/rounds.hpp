@@ -13,13 +13,12 @@
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/port_queues.hpp>
 #include <bough/verify/prover/step_graph.hpp>
 #include <bough/verify/rules.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -28,29 +27,12 @@ struct message_progress {
     bool sent = false, received = false, queued = false;
     std::size_t payload = 0; // once it is sent, with eager slots: where the memory keeps it
 };
-// A message that may move on.
-struct queued_message {
-    std::uint32_t message = 0, turn = 0;
-    rank_t from = 0, to = 0;
-};
-// Messages that may move on. A key is the turn of a message, then its place.
-struct message_queue {
-    plain_list<queued_message> places{}; // in the order in which they came
-    plain_list<std::uint64_t> ready{};   // those that lacked only a port in the last round: keys, sorted
-    plain_list<std::uint64_t> arrived{}; // the keys of all others
-
-    // In the next place.
-    constexpr std::uint64_t key_of(const queued_message& next) const {
-        return std::uint64_t{next.turn} << 32 | static_cast<std::uint32_t>(places.size());
-    }
-    constexpr void clear() { places.clear(), ready.clear(), arrived.clear(); }
-};
 // How far the run is, between two rounds.
 struct run_state {
     plain_list<std::uint32_t> waits{}; // by node: for how many others it still waits
     plain_list<message_progress> messages{};
     plain_list<std::uint32_t> sent_in{}, received_in{}; // by rank: the last round in which each port was used
-    message_queue queue{};
+    queue_contents queue{};
     std::uint32_t round = 0; // the present one
 };
 
@@ -60,7 +42,8 @@ public:
     // `turns`: by message.
     constexpr prover_rounds(const step_graph& graph, const std::uint32_t* turns, run_state& state, Memory& memory,
                             findings& found, const verify_options& options)
-        : graph_(graph), turns_(turns), state_(state), memory_(memory), found_(found), slots_(options.eager_slots) {
+        : graph_(graph), state_(state), memory_(memory), found_(found), slots_(options.eager_slots),
+          queues_(turns, state.queue) {
         if (options.hold) held_sends_ = held_sends(graph_);
     }
 
@@ -71,20 +54,18 @@ public:
         state_.messages.assign(graph_.message_count, message_progress{});
         state_.sent_in.resize(graph_.ranks, 0);
         state_.received_in.resize(graph_.ranks, 0);
+        state_.queue.start(graph_.message_count, std::size_t{graph_.ranks} * 2);
         find_ready();
         run_local();
     }
     // To the end, to a fault, or until nothing moves any more; at most until `most` messages and blocks have been
     // handled in whole rounds. False: there is more to do.
     constexpr bool run(std::uint64_t most) {
-        message_queue batch;
-        while (!state_.queue.places.empty() && !found_.failed()) {
+        while (!queues_.empty() && !found_.failed()) {
             if (handled_ >= most) return false;
             ++state_.round;
-            batch.clear();
-            std::swap(batch, state_.queue);
             done_.clear();
-            serve(batch);
+            serve();
             if (done_.empty()) break;
             for (std::size_t i = 0; i != done_.size(); ++i) complete(done_.data()[i]);
             run_local();
@@ -105,52 +86,31 @@ private:
 
     // --- messages ---
 
-    // Moves messages on in the order of their keys. A message that lacked only a port still lacks
-    // nothing else, so only its ports are looked at: thousands may wait for one port, and each round
-    // passes all of them.
-    constexpr void serve(message_queue& batch) {
-        sort_keys(batch.arrived);
-        const queued_message* const places = batch.places.data();
-        const std::uint64_t* ready = batch.ready.data();
-        const std::uint64_t* arrived = batch.arrived.data();
-        const std::uint64_t *const ready_end = batch.ready.end(), *const arrived_end = batch.arrived.end();
-        handled_ += batch.places.size();
-        while (ready != ready_end || arrived != arrived_end)
-            if (arrived != arrived_end && (ready == ready_end || *arrived < *ready))
-                advance(places[static_cast<std::uint32_t>(*arrived++)]);
-            else if (const queued_message& next = places[static_cast<std::uint32_t>(*ready++)]; lacks_port(next))
-                wait_for_port(next);
+    // Moves on what may move, in the order of the queues.
+    constexpr void serve() {
+        for (queues_.begin_round(); queues_.find_next(); ++handled_) {
+            const std::uint32_t m = queues_.next();
+            if (!queues_.next_has_waited() || !lacks_port(m))
+                queues_.take(), advance(m);
+            else if (is_used(queues_.port_of_next()))
+                queues_.leave_queue(); // all behind it need this port, too
             else
-                advance(next);
-    }
-    // In many plans they come sorted.
-    static constexpr void sort_keys(plain_list<std::uint64_t>& keys) {
-        const std::uint64_t* const all = keys.data();
-        for (std::size_t i = 1; i < keys.size(); ++i)
-            if (all[i] < all[i - 1]) {
-                std::sort(keys.begin(), keys.end());
-                return;
-            }
+                queues_.pass_over(); // the port at its other end is used
+        }
+        queues_.end_round();
     }
 
-    // Moves a message on as far as this round allows. It comes back in the next round if it lacked
-    // only a port.
-    constexpr void advance(const queued_message& next) {
-        const std::uint32_t m = next.message;
+    // Moves a message on as far as this round allows. It waits if it lacks only a port.
+    constexpr void advance(std::uint32_t m) {
         message_progress& at = progress(m);
         at.queued = false;
-        if (!at.sent && may_be_sent(m)) {
-            if (has_ports_to_send(next))
-                send(m, next);
-            else
-                at.queued = true, wait_for_port(next);
-        }
-        if (at.sent && !at.received && may_be_received(m)) {
-            if (has_port_to_receive(next))
-                receive(m, next);
-            else
-                at.queued = true, wait_for_port(next);
-        }
+        if (!at.sent && may_be_sent(m)) has_ports_to_send(m) ? send(m) : wait_for_port(m);
+        if (at.sent && !at.received && may_be_received(m)) has_port_to_receive(m) ? receive(m) : wait_for_port(m);
+    }
+    constexpr void wait_for_port(std::uint32_t m) {
+        progress(m).queued = true;
+        const bool is_first = is_used(from(m)) && !progress(m).sent;
+        queues_.wait(m, is_first ? from(m) : graph_.ranks + to(m));
     }
 
     constexpr bool may_be_sent(std::uint32_t m) const {
@@ -170,21 +130,28 @@ private:
         }
         return progress(m).received;
     }
+    constexpr rank_t from(std::uint32_t m) const { return graph_.rank_of[graph_.messages[m].send]; }
+    constexpr rank_t to(std::uint32_t m) const { return graph_.rank_of[graph_.messages[m].receive]; }
     // Without slots, a message is sent and received in one round.
-    constexpr bool has_ports_to_send(const queued_message& next) const {
-        return state_.sent_in.data()[next.from] != state_.round && (slots_ != 0 || has_port_to_receive(next));
+    constexpr bool has_ports_to_send(std::uint32_t m) const {
+        return state_.sent_in.data()[from(m)] != state_.round && (slots_ != 0 || has_port_to_receive(m));
     }
-    constexpr bool has_port_to_receive(const queued_message& next) const {
-        return state_.received_in.data()[next.to] != state_.round;
+    constexpr bool has_port_to_receive(std::uint32_t m) const {
+        return state_.received_in.data()[to(m)] != state_.round;
+    }
+    // First the ports that send, then those that receive.
+    constexpr bool is_used(std::uint32_t port) const {
+        return port < graph_.ranks ? state_.sent_in.data()[port] == state_.round
+                                   : state_.received_in.data()[port - graph_.ranks] == state_.round;
     }
     // Pre: it lacked only a port.
-    constexpr bool lacks_port(const queued_message& next) const {
-        return slots_ != 0 && progress(next.message).sent ? !has_port_to_receive(next) : !has_ports_to_send(next);
+    constexpr bool lacks_port(std::uint32_t m) const {
+        return progress(m).sent ? !has_port_to_receive(m) : !has_ports_to_send(m);
     }
 
-    constexpr void send(std::uint32_t m, const queued_message& next) {
+    constexpr void send(std::uint32_t m) {
         const paired_message& msg = graph_.messages[m];
-        state_.sent_in.data()[next.from] = state_.round;
+        state_.sent_in.data()[from(m)] = state_.round;
         progress(m).sent = true;
         if (slots_ != 0) {
             progress(m).payload = memory_.payload_of_next();
@@ -193,9 +160,9 @@ private:
         if (!is_held(msg)) done_.push_back(msg.send);
         if (msg.next != no_step) enqueue(msg.next);
     }
-    constexpr void receive(std::uint32_t m, const queued_message& next) {
+    constexpr void receive(std::uint32_t m) {
         const paired_message& msg = graph_.messages[m];
-        state_.received_in.data()[next.to] = state_.round;
+        state_.received_in.data()[to(m)] = state_.round;
         progress(m).received = true;
         if (found_.failed()) return;
         if (slots_ != 0)
@@ -222,15 +189,7 @@ private:
         message_progress& at = progress(m);
         if (at.queued || at.received) return;
         at.queued = true;
-        const paired_message& msg = graph_.messages[m];
-        const queued_message last{m, turns_[m], graph_.rank_of[msg.send], graph_.rank_of[msg.receive]};
-        state_.queue.arrived.push_back(state_.queue.key_of(last));
-        state_.queue.places.push_back(last);
-    }
-    // Only while a batch is served, in the order of its keys: so the new keys are sorted, too.
-    constexpr void wait_for_port(const queued_message& next) {
-        state_.queue.ready.push_back(state_.queue.key_of(next));
-        state_.queue.places.push_back(next);
+        queues_.arrive(m);
     }
     constexpr message_progress& progress(std::uint32_t m) { return state_.messages.data()[m]; }
     constexpr const message_progress& progress(std::uint32_t m) const { return state_.messages.data()[m]; }
@@ -287,11 +246,11 @@ private:
     }
 
     const step_graph& graph_;
-    const std::uint32_t* turns_;
     run_state& state_;
     Memory& memory_;
     findings& found_;
     std::uint32_t slots_;
+    port_queues queues_;
     std::uint64_t handled_ = 0;            // messages and blocks
     plain_list<std::uint32_t> held_sends_; // by node, as held_sends(); empty: none is held
     plain_list<std::uint32_t> local_;      // local steps that are ready
