@@ -360,6 +360,12 @@ template <class X, ErrorResult E>
         std::vector<rank_t> everybody(shared.size()), members = detail::members_of(comm);
         for (rank_t r = 0; r != shared.size(); ++r) everybody[r] = r;
         detail::agreed_group reached;
+        // No call that waits for its turn starts any more: it ends with the epoch.
+        const struct pause {
+            explicit pause(session<X>& s) noexcept : its(s) { its.pause_attendants(true); }
+            ~pause() { its.pause_attendants(false); }
+            session<X>& its;
+        } paused(shared);
         if (const status bad = detail::reach_agreement(comm, std::move(everybody), session<X>::shrink_context,
                                                        ~std::uint64_t{0}, reached))
             return bad;

@@ -4,6 +4,7 @@
 #include "asio/flights.hpp"
 #include "support/catch.hpp"
 #include "support/priced.hpp"
+#include <bough/allreduce.hpp>
 #include <bough/asio/async.hpp>
 #include <bough/asio/on_executor.hpp>
 #include <bough/group.hpp>
@@ -15,6 +16,7 @@
 #endif
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <new>
@@ -193,6 +195,36 @@ TEST_CASE("on_executor: what there was no room for is told, though no operation 
             CHECK((op.result().code == errc::peer_aborted && op.result().cause == errc::invalid_argument));
         else
             CHECK((op.result().code == errc::peer_aborted && op.result().cause == errc::cancelled));
+    }
+}
+
+TEST_CASE("on_executor: a call that waits for its turn starts while the loop waits for another one, or for none") {
+    for (const bool waits : {true, false}) {
+        std::atomic<int> wrong{0};
+        in_process{2}.run([&](auto transport) {
+            boost::asio::io_context io;
+            communicator base{on_executor{std::move(transport), io}, {.timeout_ns = 10'000'000'000}};
+            auto comm = duplicate(base);
+            int x = 1;
+            async_barrier(base, [&](boost::system::error_code ec) { wrong += bool(ec); }); // the loop knows bough now
+            io.run();
+            io.restart();
+            if (base.rank() == 0) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(20)); // so the other rank keeps its call
+                status s;
+                allreduce(comm, std::span(&x, 1), plus{}, named{"a"}, s);
+                wrong += bool(s) || x != 2;
+                if (waits) barrier(base);
+            } else {
+                operation op = start_allreduce(comm, x, plus{}, named{"a"});
+                int calls = 0;
+                if (waits) async_barrier(base, [&](boost::system::error_code ec) { calls += !ec; });
+                io.run();
+                wrong += calls != (waits ? 1 : 0) || !op.done() || op.result() || x != 2;
+            }
+        });
+        CAPTURE(waits);
+        CHECK(wrong == 0);
     }
 }
 

@@ -175,20 +175,21 @@ private:
             (flights[k]->plan().where == place::named ? made.first : made.second).push_back(k);
         return made;
     }
-    // Those with names come last, in an order of this rank's own. A rank may keep such a call until it
-    // polls their communicator; while it waits in a call of another one, and there for a long message of
-    // a rank to which the call with a name is the older one, both wait in vain.
+    // Those with names stand where the first of them is in the plan, in an order of this rank's own. So it
+    // keeps some of them while it waits in calls of other communicators. The other calls stand on the same
+    // side of them on all ranks: long ones of two communicators need one order (doc/split_phase.md).
     std::vector<std::size_t> order_of_calls(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
         auto [named, order] = by_name(flights);
+        if (named.empty()) return order;
+        const auto at = order.begin() + static_cast<std::ptrdiff_t>(named.front());
         shuffle(named);
-        order.insert(order.end(), named.begin(), named.end());
+        order.insert(at, named.begin(), named.end());
         return order;
     }
     std::vector<std::size_t> order_of_waits(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
-        auto [order, others] = by_name(flights);
+        std::vector<std::size_t> order(flights.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
         shuffle(order);
-        shuffle(others);
-        order.insert(order.end(), others.begin(), others.end());
         return order;
     }
 

@@ -6,8 +6,10 @@
 // started before it have started here. So all ranks give a call one number, and matching, limits for early
 // messages, deadlines and reports are those of any call.
 //
-// A call that waits for its turn belongs to no session yet. Whoever polls, waits for or tests an operation
-// of the communicator starts those whose turn has come (advance()).
+// Whoever polls the session starts the calls whose turn has come, and ends those that wait in vain
+// (bough/session/attendants.hpp): a rank may wait for something else, in another communicator. So what
+// that changes is read and written under the session's lock. A call that starts late takes the place among
+// the operations in flight that it would have had at once, but for the order of those with names.
 //
 // *Memory*: names of calls that have not ended, and those that the first member has started and this rank
 // has not, about `most_calls` of either. No name is kept longer. A rank says now and then how many names it
@@ -21,8 +23,10 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/traits.hpp>
+#include <bough/session/attendants.hpp>
 #include <bough/session/control_messages.hpp>
 #include <bough/session/mismatch.hpp>
+#include <bough/session/operation.hpp>
 #include <bough/session/session.hpp>
 
 #include <algorithm>
@@ -46,22 +50,23 @@ constexpr std::uint16_t number_of_name(std::string_view name) noexcept {
     return static_cast<std::uint16_t>(hash % 0xffff + 1);
 }
 
-// A call with a name, from its start to its end.
+// A call with a name, from its start to its end. Its owner makes it, and asks how it goes. take_turn()
+// and fail() are called under the session's lock, by whoever polls; each call has one of them, once.
 class named_call {
 public:
     virtual bool has_ended() = 0;
     // Its turn has come: starts it, with so much time left.
-    virtual void take_turn(std::uint64_t timeout_ns) = 0;
+    virtual void take_turn(std::uint64_t timeout_ns, const operation_place& place) = 0;
     // It ends without having started.
     virtual void fail(const status& why) noexcept = 0;
 
     std::string_view name() const noexcept { return name_; }
     bool is_named() const noexcept { return name_.data() != nullptr; }
-    // Does it wait for its turn?
-    bool waits() const noexcept { return waits_; }
 
 protected:
     ~named_call() = default;
+    // Does it wait for its turn? Under the session's lock.
+    bool waits() const noexcept { return waits_; }
     std::string_view name_;           // no data: it has no name
     int priority_ = 0;                // with which it starts
     bool has_waited_in_vain_ = false; // it has ended before its turn
@@ -70,11 +75,12 @@ private:
     template <Transport T>
     friend class call_order;
     bool waits_ = false;
+    operation_place place_{};       // where it would stand if it had not to wait
     std::uint64_t deadline_ns_ = 0; // if it waits
 };
 
 template <Transport T>
-class call_order {
+class call_order final : attendant {
 public:
     static constexpr std::size_t most_letters = 200;
     static constexpr std::size_t most_calls = 4096;
@@ -84,8 +90,8 @@ public:
         : session_(shared), members_(members), context_(context),
           epoch_(shared.epoch()), used_{.by = std::vector<std::uint64_t>(members.empty() ? shared.size()
                                                                                          : members.size())} {}
-    call_order(const call_order&) = delete;
-    call_order& operator=(const call_order&) = delete;
+    // Pre: none waits.
+    ~call_order() = default;
 
     // This rank makes a call. It takes its turn now, or later; an error: never. Once it has ended, leave().
     status enter(named_call& c, std::uint64_t timeout_ns) {
@@ -94,36 +100,76 @@ public:
         status bad = check(c);
         if (!bad && is_first() && is_far_ahead()) bad = wait_for_others(last);
         if (bad) return session_.break_communicator(context_, bad), bad;
-        calls_.push_back(&c);
-        if (is_first()) {
+        session_.with_lock([&] {
+            calls_.push_back(&c);
+            if (!is_first()) return keep(c, last);
             tell(c.name());
-            c.take_turn(time_left(session_.now_ns(), last));
-            return {};
-        }
-        c.deadline_ns_ = last;
-        c.waits_ = true;
-        ++waiting_;
+            c.take_turn(time_left(session_.now_ns(), last), {});
+        });
+        if (is_first()) return {};
         advance();
+        ignore_exceptions([this] { session_.ring(); }); // a helper attends to it
         return {};
     }
-    // It has ended, or is given up: then the communicator ends, as its place in the order stays empty.
+    // It has ended: its name is free.
     void leave(named_call& c) noexcept {
-        stop_waiting(c);
-        std::erase(calls_, &c);
+        session_.with_lock([&] {
+            stop_waiting(c);
+            std::erase(calls_, &c);
+        });
     }
-    void give_up(named_call& c, errc code) {
-        if (session_.forked()) return end(c, {.code = errc::forked_child});
-        const status why{.code = code, .context = context_};
-        if (!is_stale()) session_.break_communicator(context_, why);
-        end(c, why);
+    // The next three concern a call that waits. False: it does not, and nothing has happened.
+    //
+    // It is given up: then the communicator ends, as its place in the order stays empty.
+    bool give_up(named_call& c, errc code) {
+        return session_.with_lock([&] {
+            if (!c.waits_) return false;
+            if (session_.forked()) return end(c, {.code = errc::forked_child}), true;
+            const status why{.code = code, .context = context_};
+            if (!is_stale()) session_.break_communicator(context_, why);
+            return end(c, why), true;
+        });
     }
-    void set_timeout_ns(named_call& c, std::uint64_t ns) noexcept {
-        c.deadline_ns_ = deadline_after(session_.now_ns(), ns);
+    bool set_timeout_ns(named_call& c, std::uint64_t ns) noexcept {
+        return session_.with_lock([&] {
+            if (c.waits_) c.deadline_ns_ = deadline_after(session_.now_ns(), ns);
+            return c.waits_;
+        });
+    }
+    bool set_priority(named_call& c, int priority) {
+        session_.use_priorities();
+        return session_.with_lock([&] {
+            if (c.waits_) c.priority_ = priority;
+            return c.waits_;
+        });
     }
 
     // Starts what may start, and ends what cannot any more.
     void advance() noexcept {
-        if (waiting_ == 0 && due_.empty() && is_first()) return;
+        if (!is_first()) session_.with_lock([this] { attend(); });
+    }
+    // When advance() must be called at the latest.
+    std::uint64_t attend_ns(const named_call& c) const noexcept { return c.deadline_ns_; }
+    // Why calls have ended that waited in vain, if that was not asked before.
+    status take_failure() noexcept {
+        return session_.with_lock([this] { return std::exchange(failure_, {}); });
+    }
+    // For what a call that waited in vain has waited; empty: for the first member.
+    const std::string& held_up_by() const noexcept { return held_up_by_; }
+
+private:
+    // Of the control messages that name a call. No agreement of a communicator has this number.
+    static constexpr std::uint32_t mark = 0x6e61'6d65;
+
+    // Under the session's lock, as all that follows, but for what the first member does for a call of its own.
+    void attend() noexcept override {
+        if (is_advancing_ && !session_.forked())
+            return; // a call that is being started waits until the transport gives back its bytes
+        is_advancing_ = true;
+        try_to_advance();
+        is_advancing_ = false;
+    }
+    void try_to_advance() noexcept {
         if (session_.forked()) return end_all({.code = errc::forked_child});
         if (is_stale()) return end_all({.code = errc::group_poisoned});
         bool has_memory = false;
@@ -131,16 +177,6 @@ public:
         if (!has_memory) session_.break_communicator(context_, {.code = errc::no_resources, .context = context_});
         if (waiting_ != 0) end_some();
     }
-    // When advance() must be called at the latest.
-    std::uint64_t attend_ns(const named_call& c) const noexcept { return c.deadline_ns_; }
-    // Why calls have ended that waited in vain, if that was not asked before.
-    status take_failure() noexcept { return std::exchange(failure_, {}); }
-    // For what a call that waited in vain has waited; empty: for the first member.
-    const std::string& held_up_by() const noexcept { return held_up_by_; }
-
-private:
-    // Of the control messages that name a call. No agreement of a communicator has this number.
-    static constexpr std::uint32_t mark = 0x6e61'6d65;
 
     rank_t first() const noexcept { return members_.empty() ? 0 : members_[0]; }
     bool is_first() const noexcept { return first() == session_.rank(); }
@@ -156,7 +192,8 @@ private:
         if (calls_.size() >= most_calls) { // those that have ended leave
             advance();
             for (std::size_t i = calls_.size(); i-- != 0;)
-                if (i < calls_.size() && !calls_[i]->waits_) (void)calls_[i]->has_ended();
+                if (i < calls_.size() && !session_.with_lock([&] { return calls_[i]->waits_; }))
+                    (void)calls_[i]->has_ended();
         }
         if (calls_.size() >= most_calls) {
             status s = invalid_argument("named: more than 4096 operations with names are in flight");
@@ -215,12 +252,18 @@ private:
         return why;
     }
     void start_due() {
-        hear();
-        while (named_call* next = find_due()) {
-            due_.pop_front();
-            if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
-            stop_waiting(*next);
-            next->take_turn(time_left(session_.now_ns(), next->deadline_ns_));
+        bool is_more = true;
+        for (std::uint64_t before = 0; is_more;) {
+            is_more = hear();
+            before = used_.mine;
+            while (named_call* next = find_due()) {
+                due_.pop_front();
+                if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
+                // The order is the first member's: it stands where any of those that wait may stand.
+                next->take_turn(time_left(session_.now_ns(), next->deadline_ns_), oldest_);
+                stop_waiting(*next);
+            }
+            if (used_.mine == before) break;
         }
         // The next name may be behind messages of calls that wait here.
         if (waiting_ != 0 && due_.empty()) session_.make_way(true);
@@ -263,8 +306,8 @@ private:
         });
     }
     // Hears what the first member has started, and whether it starts nothing more. That is asked first: then
-    // all that it has started is there.
-    void hear() {
+    // all that it has started is there. True: there may be more names, when some of these are used up.
+    bool hear() {
         const bool is_dead = session_.is_lost(first());
         const bool is_over = session_.with_lock([&] { return session_.contexts().has_ended(context_, first()); });
         const bool is_more = read(
@@ -273,13 +316,14 @@ private:
             },
             most_calls - std::min(most_calls, due_.size()));
         leader_is_gone_ = {};
-        if (is_more) return;
+        if (is_more) return true;
         if (is_dead)
             leader_is_gone_ = {.code = errc::peer_dead, .peer = first()};
         else if (is_over)
             leader_is_gone_ = {
                 .code = errc::peer_aborted, .cause = errc::cancelled, .peer = first(), .context = context_};
         if (is_dead && find_not_due() != nullptr && !session_.poison()) session_.give_up(leader_is_gone_);
+        return false;
     }
     // A call that waits until the first member starts it.
     named_call* find_not_due() noexcept {
@@ -306,25 +350,41 @@ private:
         }
         return why;
     }
+    void keep(named_call& c, std::uint64_t last) {
+        c.place_ = session_.place_of_next();
+        c.deadline_ns_ = last;
+        c.waits_ = true;
+        if (++waiting_ != 1) return; // it stands behind another one
+        oldest_ = c.place_;
+        session_.attend_to(*this);
+    }
     void stop_waiting(named_call& c) noexcept {
-        if (std::exchange(c.waits_, false)) --waiting_;
+        if (!std::exchange(c.waits_, false)) return;
+        if (--waiting_ == 0) return session_.leave(*this);
+        // They are in the order of this rank's calls.
+        const named_call& first = **std::find_if(calls_.begin(), calls_.end(), [](auto* x) { return x->waits_; });
+        if (first.place_ == oldest_) return;
+        oldest_ = first.place_;
+        session_.attend_to(*this);
     }
     void end(named_call& c, const status& why) noexcept {
         c.has_waited_in_vain_ = c.waits_;
         stop_waiting(c);
-        c.fail(why); // which leaves
+        c.fail(why); // its owner leaves
     }
     void end_all(const status& why) noexcept {
-        for (std::size_t i = 0; i < calls_.size();) calls_[i]->waits_ ? (end(*calls_[i], why), i = 0) : ++i;
+        for (std::size_t i = 0; i != calls_.size(); ++i)
+            if (calls_[i]->waits_) end(*calls_[i], why);
     }
 
     session<T>& session_;
     std::span<const rank_t> members_;
     std::uint16_t context_;
     std::uint32_t epoch_;
-    std::vector<named_call*> calls_; // that have not ended
+    std::vector<named_call*> calls_; // whose owners have not found that they have ended
     std::size_t waiting_ = 0;        // of them, for their turn
-    std::deque<std::string> due_;    // what the first member has started, and this rank has not
+    bool is_advancing_ = false;
+    std::deque<std::string> due_; // what the first member has started, and this rank has not
     // Names that this rank has told, or used up; and on the first member, how many each other one has used up.
     struct {
         std::uint64_t mine = 0, least = 0;

@@ -9,6 +9,7 @@
 
 #include <bough/core/config.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -18,7 +19,7 @@ template <class Core>
 class caller {
 public:
     caller() = default;
-    explicit caller(std::shared_ptr<Core> core) noexcept : core_(std::move(core)) { ++core_->callers(); }
+    explicit caller(std::shared_ptr<Core> core) noexcept : core_(std::move(core)) { (void)count(1); }
     caller(caller&&) noexcept = default;
     caller& operator=(caller&& other) noexcept {
         caller moved(std::move(other));
@@ -26,7 +27,7 @@ public:
         return *this;
     }
     ~caller() {
-        if (core_ && --core_->callers() == 0) tell();
+        if (core_ && count(~std::uint32_t{0}) == 0) tell();
     }
 
     const std::shared_ptr<Core>& core() const noexcept { return core_; }
@@ -34,6 +35,10 @@ public:
     Core& operator*() const noexcept { return *core_; }
 
 private:
+    // Whoever polls the session may end a call that has waited for its turn.
+    std::uint32_t count(std::uint32_t more) noexcept {
+        return core_->shared_session()->with_lock([&] { return core_->callers() += more; });
+    }
     void tell() {
         auto& session = *core_->shared_session();
         if (session.forked() || core_->is_stale()) return;

@@ -107,7 +107,8 @@ public:
     void reserve(prepared& work, const call& c, const call_signature& signature) {
         if (is_stale() || lacks_lengths(work, c)) return; // each start is refused
         late_part late;
-        (void)find_late_part(c, signature, late);
+        // A call that has waited for its turn may be starting in another thread.
+        session_->with_lock([&] { (void)find_late_part(c, signature, late); });
         work.prepare(c);
         session_->reserve(work, context_);
     }
@@ -116,15 +117,16 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (order_ != nullptr) [[unlikely]]
             return refuse(invalid_argument("call: the calls of this communicator have names: give bough::named{...}"));
-        return start_next(op, work, c, signature, options.timeout_ns, options.priority);
+        return start_next(op, work, c, signature, options.timeout_ns, options.priority, {});
     }
     // The same, for a call whose turn has come, if calls have names.
     status start_next(session_operation& op, prepared& work, const call& c, const call_signature& signature,
-                      std::uint64_t timeout_ns, int priority) {
+                      std::uint64_t timeout_ns, int priority, const operation_place& place) {
         if (is_stale()) return stale();
         envelope tag = next_tag();
         op.record_in(reporter.recorded);
         op.set_priority(priority);
+        op.set_place(place);
         bool has_started = false;
 #if BOUGH_HAS_EXCEPTIONS
         try {
@@ -256,9 +258,11 @@ public:
         bound.is_named = true;
     }
     bough::counters counters() const {
-        bough::counters its = session_->with_lock([this] { return reporter.recorded.head().counts; });
-        its.calls = counts_.operations;
-        return its;
+        return session_->with_lock([this] {
+            bough::counters its = reporter.recorded.head().counts;
+            its.calls = counts_.operations;
+            return its;
+        });
     }
 
     communicator_options options;

@@ -108,6 +108,7 @@ public:
     void end(const status& why) noexcept {
         result_ = why;
         ended_ = true;
+        is_kept_ = false;
         leave_order();
         end_waiting();
         give_back();
@@ -115,8 +116,8 @@ public:
     // For a failure on this rank after which the run may be in flight, or may have ended.
     status abandon() {
         const status why{.code = errc::no_resources};
-        if (ended_) return why; // it had not started
-        if (waits()) return core_->order()->give_up(*this, why.code), why;
+        if (is_kept() && core_->order()->give_up(*this, why.code)) return why;
+        if (is_kept() || ended_) return why; // it had not started
         session_().abandon(op_);
         end(why);
         return why;
@@ -132,18 +133,19 @@ public:
     // --- for a handle ---
 
     bool poll() override {
-        if (ended_) return true;
-        if (waits() || !session_().is_done(op_)) core_->progress();
+        if (is_kept() || (!ended_ && !session_().is_done(op_))) core_->progress();
         return done();
     }
     bool done() override {
-        if (waits()) [[unlikely]]
+        if (is_kept()) [[unlikely]] {
             core_->attend_order();
-        if (!ended_ && has_run()) finish();
+            if (is_kept()) return false;
+        }
+        if (!ended_ && session_().is_done(op_)) finish();
         return ended_;
     }
     const status& wait() override {
-        if (ended_) return result_;
+        if (!is_kept() && ended_) return result_;
         if (is_named()) [[unlikely]]
             wait_in_order();
         else
@@ -152,32 +154,28 @@ public:
         return result_;
     }
     bool wait_for_ns(std::uint64_t ns) override {
-        if (ended_) return true;
+        if (!is_kept() && ended_) return true;
         const std::uint64_t last = deadline_after(session_().now_ns(), ns);
         std::uint32_t turn = 0;
         session_().wait_until(
             [&] {
                 if (is_named()) core_->attend_order();
-                return ended_ || has_run() || ((++turn & 15u) == 0 && session_().now_ns() >= last);
+                return has_run() || ((++turn & 15u) == 0 && session_().now_ns() >= last);
             },
             last, core_->hook(), op_.waits_for_late());
         return done();
     }
     void cancel() override {
-        if (waits()) return core_->order()->give_up(*this, errc::cancelled);
-        if (!ended_) session_().cancel(op_);
+        if (is_kept() && core_->order()->give_up(*this, errc::cancelled)) return;
+        if (!is_kept() && !ended_) session_().cancel(op_);
     }
     void set_timeout_ns(std::uint64_t ns) override {
-        if (waits()) return core_->order()->set_timeout_ns(*this, ns);
-        if (!ended_) session_().set_timeout_ns(op_, ns);
+        if (is_kept() && core_->order()->set_timeout_ns(*this, ns)) return;
+        if (!is_kept() && !ended_) session_().set_timeout_ns(op_, ns);
     }
     void set_priority(int priority) override {
-        if (waits()) {
-            priority_ = priority;
-            session_().use_priorities();
-        } else if (!ended_) {
-            session_().set_priority(op_, priority);
-        }
+        if (is_kept() && core_->order()->set_priority(*this, priority)) return;
+        if (!is_kept() && !ended_) session_().set_priority(op_, priority);
     }
     void start() override {
         BOUGH_EXPECTS(done(), "start: the operation is still in flight");
@@ -207,8 +205,8 @@ public:
         return sizeof(*this) + kept_.bytes() + (work_ ? work_->work.memory_bytes() : 0);
     }
     void release() noexcept override {
-        if (waits()) core_->order()->give_up(*this, errc::cancelled);
-        if (!ended_) {
+        if (is_kept()) (void)core_->order()->give_up(*this, errc::cancelled);
+        if (!is_kept() && !ended_) {
             session_().cancel(op_);
             if (!session_().wait_for_bytes(op_)) {
                 BOUGH_EXPECTS(!holds_callers_bytes(), session<T>::kept_bytes);
@@ -285,16 +283,32 @@ private:
         call_.placed = keep(call_.placed);
     }
     session<T>& session_() const noexcept { return *core_->shared_session(); }
-    bool has_run() { return !waits() && session_().is_done(op_); }
+    bool has_run() { return !is_kept() && (ended_ || session_().is_done(op_)); }
 
     // --- a call with a name ---
 
+    // Does it wait for its turn? While it does, whoever polls the session may start or end it
+    // (call_order.hpp), and what this has written may not be read. Afterwards all of it is its owner's.
+    bool is_kept() noexcept {
+        if (!is_kept_) return false;
+        is_kept_ = session_().with_lock([this] { return waits(); });
+        if (is_kept_ || !ended_) return is_kept_;
+        leave_order(); // it has not started
+        give_back();
+        return false;
+    }
     bool has_ended() override { return done(); }
-    void take_turn(std::uint64_t timeout_ns) override {
-        (void)begin(core_->start_next(op_, work_->work, call_, signature_, timeout_ns, priority_));
+    void take_turn(std::uint64_t timeout_ns, const operation_place& place) override {
+        const status bad = core_->start_next(op_, work_->work, call_, signature_, timeout_ns, priority_, place);
+        if (bad) return fail(bad);
+        session_().start_clock(op_);
         end_waiting();
     }
-    void fail(const status& why) noexcept override { end(why); }
+    void fail(const status& why) noexcept override {
+        result_ = why;
+        ended_ = true;
+        end_waiting();
+    }
     BOUGH_COLD status launch_named() {
         if (!is_persistent_) {
             keep_lengths();
@@ -308,6 +322,7 @@ private:
             bad = core_->refuse_named(bad);
         } else {
             ended_ = false;
+            is_kept_ = true; // perhaps
             bad = {.code = errc::no_resources};
             try_to([&] { bad = core_->order()->enter(*this, core_->options.timeout_ns); });
             if (bad.code == errc::no_resources && !core_->is_stale())
@@ -324,11 +339,12 @@ private:
         std::uint64_t attend_ns = 0;
         const auto over = [&] {
             core_->attend_order();
-            if (ended_ || has_run()) return true;
-            return attend_ns = waits() ? core_->order()->attend_ns(*this) : session_().attend_ns(op_), false;
+            if (has_run()) return true;
+            return attend_ns = is_kept() ? core_->order()->attend_ns(*this) : session_().attend_ns(op_), false;
         };
-        if (session_().wait_until(over, attend_ns, core_->hook(), op_.waits_for_late()) || ended_) return;
-        waits() ? end({.code = errc::forked_child}) : void(session_().wait(op_)); // a child of a fork
+        if (session_().wait_until(over, attend_ns, core_->hook(), op_.waits_for_late())) return;
+        if (!is_kept() && ended_) return;
+        is_kept() ? end({.code = errc::forked_child}) : void(session_().wait(op_)); // a child of a fork
     }
     void leave_order() noexcept {
         if (is_named() && core_->order() != nullptr) core_->order()->leave(*this);
@@ -376,6 +392,7 @@ private:
     status result_{}, bound_error_{};
     bool ended_ = true;
     bool is_persistent_ = false;
+    bool is_kept_ = false;          // it has a name, and waited for its turn when that was last asked
     caller<core_type> makes_calls_; // if it is persistent, or waits for its turn
 };
 

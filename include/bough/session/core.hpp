@@ -12,6 +12,7 @@
 //   late_ranks       operations that no message moves on, but the rank that comes last
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
+//   attendants       calls that wait for their turn
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs out,
 // its communicator or the group is broken with no_resources, and the others are told when there is some.
 #ifndef BOUGH_SESSION_CORE_HPP
@@ -21,6 +22,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/engine/prepared.hpp>
+#include <bough/session/attendants.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/session/control.hpp>
 #include <bough/session/deadline_watch.hpp>
@@ -136,6 +138,24 @@ public:
     }
     void suspect(rank_t r);
     void begin_epoch();
+
+    // From now on `a` is attended to by all that poll, until leave(). Meanwhile nothing runs straight, as
+    // that would look for messages at one peer alone. Call it again when its oldest call that waits is
+    // another one.
+    void attend_to(attendant& a) {
+        leave_straight();
+        if (!attendants_.has(a)) attendants_.add(a);
+        note_attendants();
+    }
+    void leave(attendant& a) noexcept {
+        attendants_.remove(a);
+        note_attendants();
+    }
+    bool has_attendants() const noexcept { return !attendants_.empty(); }
+    // While they are paused, no attendant is called.
+    void pause_attendants(bool are_paused) noexcept { attendants_.pause(are_paused); }
+    operation_place place_of_next() const noexcept { return flight_.place_of_next(); }
+
     void open(std::uint16_t context, std::span<const rank_t> members) {
         contexts().open(context, members);
         failure_.note(); // a member may have ended its calls already
@@ -149,6 +169,10 @@ public:
 private:
     using port = session_port<T>;
 
+    void note_attendants() noexcept {
+        straight_.forbid(!attendants_.empty());
+        flight_.set_waiting(attendants_.oldest(flight_.place_of_next()));
+    }
     // A short operation that is alone runs straight while nothing is unusual.
     bool may_go_straight(const prepared& work) noexcept {
         return straight_.serves(work) && matching_.early().empty() && !members_.any_lost() && !is_disputed() &&
@@ -179,7 +203,10 @@ private:
         case event::kind::arrived: !members_.is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
         case event::kind::piece: piece(e); break;
         case event::kind::complete: completed(e); break;
-        case event::kind::lost: failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code); break;
+        case event::kind::lost:
+            attendants_.hear();
+            failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code);
+            break;
         }
     }
 
@@ -209,6 +236,7 @@ private:
 
     void handle(control_message&& m) {
         if (!members_.is_of_epoch(m.tag)) return;
+        attendants_.hear();
         if (m.tag.segment == control_segment) return control_.inbox().push_back(std::move(m));
         if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
         if (m.tag.segment == given_up_segment)
@@ -329,6 +357,7 @@ private:
     late_ranks<T> late_;
     std::array<event, 8> events_;
     straight_course<T> straight_;
+    attendants attendants_;
     std::uint32_t idle_turns_ = 0;
 };
 
@@ -352,6 +381,8 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (op.record_.in == nullptr) disputes_.started(op.tag_, signature);
     if (failure_.refuse_start(op)) return;
     work.prepare(c);
+    if (!attendants_.empty()) [[unlikely]]
+        flight_.prepare_for_older(work);
     op.record_.how = {call_state::in_flight, errc::ok,
                       static_cast<std::uint16_t>(std::min<std::uint64_t>(c.element_bytes, 0xffff))};
     flight_.add(op);
@@ -421,10 +452,13 @@ bool session_core<T>::progress(bool waits) {
         });
     flight_.end_events();
     if (found == 0 && forked()) return false;
-    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way();
+    // What an attendant waits for may be behind early messages.
+    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way(!attendants_.empty());
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
     if (flight_.was_blocked() && retry()) ++found;
+    if (attendants_.is_due()) [[unlikely]]
+        attendants_.attend();
     report_early();
     if (has_to_send()) failure_.tell();
     hand_over();
@@ -433,6 +467,8 @@ bool session_core<T>::progress(bool waits) {
 
 template <Transport T>
 void session_core<T>::check_deadlines() {
+    if (!attendants_.empty()) [[unlikely]]
+        attendants_.attend();
     if (flight_.empty() && !is_disputed()) return;
     leave_straight();
     const std::uint64_t now = transport_.now_ns();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // in_flight: the operations of a session that have started and have not ended, in the order of their
-// starts.
+// calls. That is the order of their starts, but for calls that have waited for their turn: these take
+// the place that they would have had (call_order.hpp), as on a rank where they need not wait. So if all
+// ranks make their calls in one order, all have the same oldest one. Until such a call starts, no
+// operation behind its place counts as the oldest.
 //
 // It finds operations, by their call or by the id of a post, and says what each of them may send: the
 // oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
@@ -17,6 +20,7 @@
 #include <bough/engine/prepared.hpp>
 #include <bough/engine/straight_run.hpp>
 #include <bough/session/ahead.hpp>
+#include <bough/session/contexts.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
@@ -47,6 +51,16 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
+    // What operation_place says of a call that is made now.
+    operation_place place_of_next() const noexcept { return {true, tickets_ & most_tickets}; }
+    // The place of the oldest call that has still to start; not set: there is none. Operations behind it
+    // may not always send. Pre: prepare_for_older() of those that have started since.
+    void set_waiting(const operation_place& oldest) noexcept {
+        waiting_ = oldest;
+        forget_oldest();
+    }
+    // An operation of this plan will start, and may not always send although none is in flight.
+    void prepare_for_older(prepared& work) { ahead_.prepare(work); }
 
     // Makes an operation ready to be added. `tag` has its context and number.
     void prepare(session_operation& op, prepared& work, const envelope& tag, std::uint32_t epoch,
@@ -77,19 +91,23 @@ public:
     void reserve(prepared& work) { ahead_.prepare(work); }
     // The operation starts. Pre: prepare(), and renew().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
-        op.ticket_ = ++tickets_ & 0x7fff'ffffu;
+        op.ticket_ = ++tickets_ & most_tickets;
         if (!all_.empty()) [[unlikely]]
-            join_others(op);
+            return join_others(op);
         all_.push_back(&op);
         op.done_ = false;
     }
     // The operation has ended, well or not.
     BOUGH_ALWAYS_INLINE void remove(session_operation& op) noexcept {
+        if (all_.size() != 1 || waiting_.is_set) [[unlikely]]
+            return remove_of_many(op);
+        remove_only(op);
+    }
+    // The same for one that is in flight alone, and may always send.
+    BOUGH_ALWAYS_INLINE void remove_only(session_operation& op) noexcept {
         op.done_ = true;
         departures_.end(op);
-        if (all_.size() != 1) [[unlikely]]
-            return remove_of_many(op);
-        all_.clear(); // the only one is in no table, and as the oldest it has nothing ahead
+        all_.clear(); // it is in no table, and has nothing ahead
     }
 
     // Null: none has made this call.
@@ -120,7 +138,7 @@ public:
     // Posts a message of an operation, unless that must wait.
     posted send(session_operation& op, std::uint32_t step, rank_t to, std::uint32_t segment,
                 std::span<const std::byte> bytes) {
-        const bool oldest = is_oldest(op);
+        const bool oldest = is_oldest(op) && !is_behind(op, waiting_);
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return blocked_ = true, posted::would_block;
         const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
@@ -200,6 +218,7 @@ private:
     // until few are left.
     static constexpr std::size_t most_searched = 16, few = 4;
     static constexpr std::size_t most_turns = 64; // of a poll
+    static constexpr std::uint32_t most_tickets = 0x7fff'ffff;
 
     static constexpr int nobody_waits = std::numeric_limits<int>::min();
 
@@ -238,8 +257,26 @@ private:
     // It may send ahead. An operation that is the oldest from its start never does.
     void join_others(session_operation& op) {
         ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
+        if (op.place_.is_set) ahead_.prepare(*all_[ended_]->work_); // it may be the oldest no more
         // With fewer, the tables may still be there: then an operation that is not in them is never found.
         if (size() >= most_searched || calls_.size() != 0) index(op);
+        all_.push_back(&op);
+        op.done_ = false;
+        if (op.place_.is_set) [[unlikely]]
+            move_up(op);
+    }
+    // The last one takes its place: before those that started after its call, but for those of its own
+    // communicator, which start in one order on all ranks.
+    BOUGH_COLD void move_up(session_operation& op) noexcept {
+        std::size_t at = all_.size() - 1;
+        for (; at != ended_; --at) {
+            const session_operation& before = *all_[at - 1];
+            if (before.tag_.context == op.tag_.context || !is_behind(before, op.place_)) break;
+            all_[at] = all_[at - 1];
+        }
+        all_[at] = &op;
+        if (at - ended_ < turns_.next) ++turns_.next;
+        if (at - ended_ < turns_.end) ++turns_.end;
     }
     BOUGH_COLD void index(session_operation& op) {
         calls_.reserve(size() + 1);
@@ -257,7 +294,18 @@ private:
         calls_.erase(key_of(op.tag_), op);
         posts_.erase(op.ticket_, op);
     }
+    // Was it called after the call with this place? Tickets have 31 bits, and wrap around.
+    static bool is_behind(const session_operation& op, const operation_place& place) noexcept {
+        const std::uint32_t its = op.place_.is_set ? op.place_.starts : op.ticket_;
+        return place.is_set && contexts::before(place.starts * 2, its * 2);
+    }
+    // What the oldest operation has sent ahead no longer counts.
+    void forget_oldest() noexcept {
+        if (!empty() && !is_behind(*all_[ended_], waiting_)) ahead_.forget(*all_[ended_]->work_);
+    }
     void remove_of_many(session_operation& op) noexcept {
+        op.done_ = true;
+        departures_.end(op);
         ahead_.ended(*op.work_, op.tag_);
         if (calls_.size() != 0) [[unlikely]]
             forget(op);
@@ -271,7 +319,7 @@ private:
         const std::size_t place = take_out(op); // those behind it have moved up
         if (place < turns_.next) --turns_.next;
         if (place < turns_.end) --turns_.end;
-        ahead_.forget(*all_[ended_]->work_);
+        forget_oldest();
     }
     BOUGH_COLD void forget(session_operation& op) noexcept {
         leave(op);
@@ -303,6 +351,7 @@ private:
     std::size_t ended_ = 0;
     operation_table<session_operation> calls_, posts_; // all, or none
     ahead ahead_;
+    operation_place waiting_{};
     departures<T> departures_; // of all_
     // Counts starts: operations of two communicators may have the same number.
     std::uint32_t tickets_ = 0;

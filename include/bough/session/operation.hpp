@@ -42,6 +42,14 @@ template <Transport T>
 class late_ranks;
 template <Transport T>
 class records;
+
+// Where an operation stands among those in flight, if its call was made before its start: behind those
+// that had started by then. By default: behind all.
+struct operation_place {
+    bool is_set = false;
+    std::uint32_t starts = 0; // the ticket of the last that had started
+    friend bool operator==(const operation_place&, const operation_place&) = default;
+};
 } // namespace detail
 
 // One operation of a communicator, from start to end. The caller owns it and keeps it alive and in
@@ -60,6 +68,8 @@ public:
     // Of two operations that have something to send to one rank, the one with the higher priority goes
     // first. Pre: it is not in flight. (session::set_priority: it may be.)
     void set_priority(int priority) noexcept { priority_ = priority; }
+    // Pre: it is not in flight.
+    void set_place(const detail::operation_place& place) noexcept { place_ = place; }
 
 private:
     template <Transport T>
@@ -127,6 +137,7 @@ private:
     std::uint32_t ticket_ = 0;
     std::uint32_t pending_ = 0; // posts that the transport still holds
     int priority_ = 0;
+    detail::operation_place place_{};
     // The sender of a message that this operation needs: it took the message back, or made another
     // call. The reason is still to come.
     rank_t taken_back_by_ = no_rank;

@@ -33,6 +33,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/session/attendants.hpp>
 #include <bough/session/core.hpp>
 #include <bough/session/mutex.hpp>
 #include <bough/session/waiting_hook.hpp>
@@ -217,12 +218,13 @@ public:
         return forked() ? 0 : core_.outstanding();
     }
 
-    // Is there work to do before the next call? That is: operations in flight, an open dispute,
-    // messages that others must still be sent, or bytes that wait in the transport.
+    // Is there work to do before the next call? That is: operations in flight, calls that wait for their
+    // turn, an open dispute, messages that others must still be sent, or bytes that wait in the transport.
     bool busy() const {
         const lock_guard held = hold();
         if (forked()) return false;
-        return core_.outstanding() != 0 || core_.has_to_send() || core_.unsent() || core_.is_disputed();
+        return core_.outstanding() != 0 || core_.has_attendants() || core_.has_to_send() || core_.unsent() ||
+               core_.is_disputed();
     }
 
     // Wakes what drives the session beside its callers (a progress thread, an executor), if there is work.
@@ -321,6 +323,29 @@ public:
     // How many agreements have begun in a context, this one included.
     std::uint32_t next_agreement(std::uint16_t context) {
         return with_lock([&] { return core_.contexts().next_agreement(context); });
+    }
+
+    // --- for bough/communicator/call_order.hpp ---
+
+    // From now on all that polls this session attends to `a`, until leave(). Call it again when its oldest
+    // call that waits is another one.
+    void attend_to(detail::attendant& a) {
+        const lock_guard held = hold();
+        core_.attend_to(a);
+    }
+    // In the child of a fork nobody is attended to, and another thread may have been changing the list.
+    void leave(detail::attendant& a) noexcept {
+        const lock_guard held = hold();
+        if (!forked()) core_.leave(a);
+    }
+    // Nobody is attended to, until it is called with false (bough/group.hpp, shrink).
+    void pause_attendants(bool are_paused) noexcept {
+        const lock_guard held = hold();
+        core_.pause_attendants(are_paused);
+    }
+    // For operations of calls that are made now, and start later (session_operation::set_place).
+    detail::operation_place place_of_next() const {
+        return with_lock([&] { return core_.place_of_next(); });
     }
 
     // --- for bough/communicator/core.hpp ---

@@ -38,10 +38,12 @@ public:
     // since the last poll say? Counts it.
     bool serves(const prepared& work) noexcept {
         if constexpr (!can_run) return false;
-        return work.is_short() && ++starts_ < most_starts;
+        return work.is_short() && ++starts_ < most_starts_;
     }
     // All peers have been polled.
     void polled() noexcept { starts_ = 0; }
+    // May none run straight for now?
+    void forbid(bool is_forbidden) noexcept { most_starts_ = is_forbidden ? 0 : most_starts; }
 
     // Pre: serves(), nothing runs, and `op` is in flight, alone. leave(event) is called if the engine must
     // go on. It calls stop(), and takes the message that nobody has used; null: there is none.
@@ -105,7 +107,7 @@ private:
                 running_ = nullptr;
                 if (op.record_.in != nullptr)
                     is_start ? op.record_.in->ends_alone(op.tag_.operation) : op.record_.in->ends(op.tag_.operation);
-                flight_.remove(op);
+                flight_.remove_only(op);
                 return true;
             }
             leave(p.is_unused ? &p.latest : nullptr);
@@ -119,7 +121,8 @@ private:
     failure<T>& failure_;
     session_operation* running_ = nullptr;
     std::uint32_t starts_ = 0; // since the last poll
-    std::uint32_t looks_ = 0;  // in vain, one after the other
+    std::uint32_t most_starts_ = most_starts;
+    std::uint32_t looks_ = 0; // in vain, one after the other
 };
 
 } // namespace bough::detail
