@@ -6,12 +6,14 @@
 #include "support/poor_rank.hpp"
 #include <bough/algorithm/groups.hpp>
 #include <bough/transport/join_room.hpp>
+#include <bough/transport/tcp.hpp>
 #include <bough/transport/tcp/outgoing.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <thread>
 #include <utility>
@@ -156,4 +158,45 @@ TEST_CASE("memory: a message over tcp is sent whole or not at all, whichever all
             CHECK(out.handed_over() == out.accepted());
         }
     CHECK(failures > 30);
+}
+
+TEST_CASE("memory: over tcp no message that has come is lost, whichever allocation of a poll fails") {
+    constexpr std::uint32_t count = 40;
+    std::size_t failures = 0;
+    bool was_enough = false;
+    for (long fails = 0; !was_enough; ++fails) {
+        std::vector<tcp> ends = bough_test::joined_ends<tcp>(
+            3, [](rank_t, auto& wire, status& result) { return tcp::join(wire, {}, result); });
+        const std::array<std::byte, 24> bytes{};
+        std::array<event, 8> events;
+        std::array<std::uint32_t, 3> sent{}, came{};
+        long left = fails; // until one fails
+        was_enough = true;
+        for (int turns = 0; came[0] + came[2] != 2 * count && turns != 100'000; ++turns) {
+            for (const rank_t r : {rank_t{0}, rank_t{2}}) {
+                if (sent[r] != count &&
+                    ends[r].post_send(1, {.operation = sent[r]}, bytes, sent[r]) == posted::complete)
+                    ++sent[r];
+                (void)ends[r].poll(events);
+            }
+            std::size_t found = 0;
+            bough_test::until_failure = left;
+            try {
+                found = ends[1].poll(events);
+            } catch (const std::bad_alloc&) {
+                ++failures;
+            }
+            left = std::exchange(bough_test::until_failure, -1);
+            was_enough &= left >= 0;
+            // None is released: each takes memory.
+            for (const event& e : std::span(events).first(found)) {
+                if (e.what != event::kind::arrived) continue;
+                CHECK(e.envelope.operation == came[e.peer]);
+                ++came[e.peer];
+            }
+        }
+        CAPTURE(fails);
+        REQUIRE(came == std::array<std::uint32_t, 3>{count, 0, count});
+    }
+    CHECK(failures > 3);
 }

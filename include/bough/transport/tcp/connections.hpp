@@ -101,8 +101,9 @@ public:
         if (!ends_.empty()) found += ends_.hand_over(events);
         if (found == events.size()) return found;
         for (std::size_t i = 0; i < loop_.hot().size();) {
-            link_type& link = *loop_.hot()[i];
-            if (read(link, events, found))
+            bool is_cool = false;
+            if (!try_to_read(*loop_.hot()[i], events, found, is_cool)) return found;
+            if (is_cool)
                 loop_.cool(i);
             else
                 ++i;
@@ -232,6 +233,20 @@ private:
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u));
     }
 
+    // As read(); `is_cool` is its result. False: memory ran out, but there are events, which come first.
+    bool try_to_read(link_type& link, std::span<event> events, std::size_t& found, bool& is_cool) {
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            is_cool = read(link, events, found);
+        } catch (...) {
+            if (found == 0) throw;
+            return false;
+        }
+#else
+        is_cool = read(link, events, found);
+#endif
+        return true;
+    }
     // Reads a hot link, and counts in `found` the events that it adds to `events`. True: the link
     // shall become cold. Pre: `events` has room.
     bool read(link_type& link, std::span<event> events, std::size_t& found) {

@@ -62,13 +62,21 @@ public:
     void report_protocol_error() noexcept { (void)broken(); }
 
     // Writes arrivals to `events`, and appends the ends of takes to `ends`. Sets `moved` if bytes
-    // were read.
+    // were read. If memory runs out behind the first arrival, that is all for now: the next call tries again.
     template <class Stream>
     std::size_t poll(Stream& stream, std::span<event> events, due_events& ends, bool& moved) {
         std::size_t found = 0;
         tcp_reading now;
         input_.begin_turn();
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            while (step(stream, events, found, ends, now)) continue;
+        } catch (...) {
+            if (found == 0) throw;
+        }
+#else
         while (step(stream, events, found, ends, now)) continue;
+#endif
         if (found == events.size()) input_.end_turn();
         moved |= now.moved;
         return found;
@@ -152,6 +160,7 @@ private:
         if (is_short && input_.chunk() != nullptr && input_.size() < all && input_.make_room(all)) return parsed::more;
         if (is_short && !window_.has_room(all)) return broken();
         if (f.kind == frame_kind::credit && f.bytes > most_frame_bytes - credit_) return broken();
+        memory_.make_room(); // once its header is skipped, nothing may fail
         const bool is_lone = is_short && f.bytes != 0 && (input_.chunk() == nullptr || input_.size() < all);
         e = {};
         e.peer = peer_;

@@ -100,11 +100,18 @@ public:
         return handle;
     }
 
+    // Makes room: the next add() allocates nothing.
+    void make_room() {
+        if (!free_.empty()) return;
+        if (arrivals_.size() == arrivals_.capacity()) arrivals_.reserve(2 * arrivals_.size() + 8);
+        free_.reserve(arrivals_.capacity());
+    }
+    // If memory runs out, nothing has changed.
     std::uint64_t add(tcp_arrival made) {
+        make_room();
         if (made.chunk != nullptr) ++made.chunk->live;
         if (free_.empty()) {
             arrivals_.push_back(std::move(made));
-            free_.reserve(arrivals_.size());
             return arrivals_.size() - 1;
         }
         const std::uint32_t handle = free_.back();
