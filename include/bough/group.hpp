@@ -38,6 +38,7 @@
 #include <bough/communicator.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/error.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
@@ -169,12 +170,36 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     if (shared.forked()) return {.code = errc::forked_child};
     if (comm.is_stale()) return comm.stale();
     const bool needs_majority = comm.options().agreement == agreement_rule::majority;
-    agreement<X> made(shared, members, context, shared.next_agreement(context), word,
-                      deadline_after(later_ns, comm.options().timeout_ns),
+    // If memory runs out before it begins, it has no number: the next one is that of the others.
+    struct numbered {
+        numbered(session<X>& s, std::uint16_t c) : its(s), context(c), number(s.next_agreement(c)) {}
+        numbered(const numbered&) = delete;
+        ~numbered() {
+            if (!has_begun) its.take_back_agreement(context);
+        }
+        session<X>& its;
+        std::uint16_t context;
+        std::uint32_t number;
+        bool has_begun = false;
+    } its(shared, context);
+    reached.failed.resize(members.size());
+    agreement<X> made(shared, members, context, its.number, word, deadline_after(later_ns, comm.options().timeout_ns),
                       needs_majority ? detail::members_of(comm) : std::vector<rank_t>{});
-    if (!shared.wait_until([&] { return made.step(), made.done(); }, made.deadline_ns(), comm.core()->hook()))
-        return {.code = errc::forked_child};
-    reached = {made.word(), made.failed()};
+    its.has_begun = true;
+    // A transport may need memory to sleep, and throw. Then it does not sleep: the others know that this rank
+    // takes part.
+    const auto wait_until = [&](const auto& is_over, const std::uint64_t& last) {
+        bool is_parent = true, has_ended = false;
+        while (!has_ended)
+            ignore_exceptions([&] {
+                is_parent = shared.wait_until(is_over, last, comm.core()->hook());
+                has_ended = true;
+            });
+        return is_parent;
+    };
+    if (!wait_until([&] { return made.step(), made.done(); }, made.deadline_ns())) return {.code = errc::forked_child};
+    reached.word = made.word();
+    std::copy(made.failed().begin(), made.failed().end(), reached.failed.begin());
     // The others need this rank's last messages, which may be behind a long message that was given
     // up. If a member takes nothing for so long, they are left unsent.
     constexpr std::uint64_t patience_ns = 1'000'000'000;
@@ -184,7 +209,7 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
             if (reached.failed[i] == 0 && !shared.has_told(members[i])) return shared.now_ns() >= last;
         return true;
     };
-    if (!shared.wait_until(told, last, comm.core()->hook())) return {.code = errc::forked_child};
+    if (!wait_until(told, last)) return {.code = errc::forked_child};
     return made.result();
 }
 
@@ -325,7 +350,8 @@ template <class X>
 // Agrees on the bitwise and of all words. It works on a poisoned group, too. Ranks that are lost,
 // or do not answer within the timeout, do not take part.
 //
-// *Errors* peer_aborted: this rank was taken for dead, as it came too late. no_majority, if
+// *Errors* peer_aborted: this rank was taken for dead, as it came too late. no_resources: there was no
+// memory; call it again, as the others wait for this rank. no_majority, if
 // options().agreement asks for one: no more than half of the ranks are known to have the same result.
 // Others may know it.
 template <class X, ErrorResult E>

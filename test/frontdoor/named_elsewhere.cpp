@@ -364,7 +364,6 @@ TEST_CASE("named elsewhere: threads of other communicators start a call, end it,
             wrong += comm.counters().calls != 3 * (static_cast<std::uint64_t>(i) + 1);
         }
         int y = 1;
-        status s;
         if (base.rank() == 1) {
             operation never = start_allreduce(breaks, y, plus{}, named{"never"});
             never.set_timeout(20ms);

@@ -162,7 +162,7 @@ TEST_CASE("agreement: what is left of an earlier one is thrown away") {
 TEST_CASE("agreement: a round is unanimous if all say what this rank knows, and collects what they say") {
     using detail::agreed;
     const agreed known{6, {0, 0, 1}};
-    detail::agreement_round round;
+    detail::agreement_round round(known);
     round.begin(known);
     CHECK((round.is_unanimous(known) && !round.has_heard(1)));
     round.hear(1, known, known);

@@ -268,10 +268,9 @@ private:
         world_->set_timeout_ns(job_.timeout_ns());
         return true;
     }
-    // A rank that did not answer for long may be taken for dead; so may one of which a rank without
-    // memory could not keep what it said in the agreement.
+    // A rank that did not answer for long may be taken for dead.
     bool without_me(const char* what, const bough::status& s) {
-        const bool may_be_lost = job_.fault == fault::stopped ? is_victim() : job_.fault == fault::no_memory;
+        const bool may_be_lost = job_.fault == fault::stopped && is_victim();
         if (!may_be_lost) complain(std::string(what) + ": " + bough::message_of(s));
         call_off_strike();
         seat_.now = phase::excluded;

@@ -21,13 +21,15 @@
 // get so many, or not within the time of a round, ends with no_majority: it does not know the outcome.
 //
 // It is a state machine: step() never blocks, and is one step of the session under its lock;
-// bough/group.hpp waits. Messages: p - 1 for each round and rank, in at most 2(f + 1) rounds if f
+// bough/group.hpp waits. What it needs it allocates before it tells the others anything, but for the
+// messages: if there is no memory for one, the next step tries again. Messages: p - 1 for each round and rank, in at most 2(f + 1) rounds if f
 // ranks fail, and p - 1 for the decision.
 #ifndef BOUGH_SESSION_AGREEMENT_HPP
 #define BOUGH_SESSION_AGREEMENT_HPP
 
 #include <bough/core/absence.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/session/session.hpp>
 
 #include <algorithm>
@@ -53,6 +55,7 @@ struct agreed {
 // What a rank hears in one round.
 class agreement_round {
 public:
+    explicit agreement_round(const agreed& like) : next_(like), heard_(like.failed.size(), 0) {}
     // `known`: what this rank says in it.
     void begin(const agreed& known) {
         ++number_;
@@ -110,15 +113,17 @@ class agreement {
 public:
     // `members`: the ranks of the transport that take part, this one among them. `number`: counts
     // the agreements of this context. `voters`: of whose members a majority is needed; empty: none is.
+    // If memory runs out, nothing has happened.
     agreement(session<T>& shared, std::vector<rank_t> members, std::uint16_t context, std::uint32_t number,
               std::uint64_t word, std::uint64_t round_timeout_ns, const std::vector<rank_t>& voters = {})
         : session_(shared), members_(std::move(members)), number_(number), context_(context),
-          timeout_ns_(round_timeout_ns), known_{word, std::vector<unsigned char>(members_.size(), 0)},
+          timeout_ns_(round_timeout_ns), known_{word, std::vector<unsigned char>(members_.size(), 0)}, theirs_(known_),
+          round_(known_), saying_{members_.size(), std::vector<std::byte>(sizeof(header) + members_.size())},
           votes_(members_, voters) {
         session_.with_lock([this] { begin_round(); });
     }
 
-    bool done() const noexcept { return stage_ == stage::done; }
+    bool done() const noexcept { return stage_ == stage::done && has_said(); }
     const status& result() const noexcept { return result_; }
     // When the time of the round is up; step() changes it.
     const std::uint64_t& deadline_ns() const noexcept { return deadline_ns_; }
@@ -133,10 +138,20 @@ public:
     }
 
 private:
+    struct header {
+        std::uint32_t round = 0;
+        std::uint32_t decided = 0;
+        std::uint64_t word = 0;
+    };
+
     void locked_step() {
-        read_inbox();
-        if (done()) return;
         const bool late = ++idle_ % 256 == 0 && session_.now_ns() >= deadline_ns_;
+        if (!has_said()) { // there was no memory
+            go_on_saying();
+            if (!has_said()) return late ? end_without_memory() : void();
+        }
+        read_inbox();
+        if (stage_ == stage::done) return;
         if (stage_ == stage::counts_votes) return look_at_votes(late);
         bool complete = true;
         for (std::size_t i = 0; i != members_.size(); ++i) {
@@ -163,12 +178,6 @@ private:
         }
         return false;
     }
-
-    struct header {
-        std::uint32_t round = 0;
-        std::uint32_t decided = 0;
-        std::uint64_t word = 0;
-    };
 
     void begin_round() {
         for (std::size_t i = 0; i != members_.size(); ++i)
@@ -208,20 +217,34 @@ private:
 
     void tell(bool decided) {
         const header h{round_.number(), decided ? 1u : 0u, known_.word};
-        std::vector<std::byte> bytes(sizeof h + known_.failed.size());
-        std::memcpy(bytes.data(), &h, sizeof h);
-        std::memcpy(bytes.data() + sizeof h, known_.failed.data(), known_.failed.size());
+        std::memcpy(saying_.bytes.data(), &h, sizeof h);
+        std::memcpy(saying_.bytes.data() + sizeof h, known_.failed.data(), known_.failed.size());
+        saying_.next = 0;
+        saying_.to_all = decided;
+        go_on_saying();
+    }
+    // Have all been told what this rank has to say? Until then, nothing else is done.
+    bool has_said() const noexcept { return saying_.next == members_.size(); }
+    void go_on_saying() noexcept {
         envelope tag;
         tag.context = context_;
         tag.operation = number_;
-        for (std::size_t i = 0; i != members_.size(); ++i)
-            if ((decided || known_.failed[i] == 0) && members_[i] != session_.rank())
-                session_.send_control(members_[i], tag, bytes);
+        detail::ignore_exceptions([&] {
+            for (std::size_t& i = saying_.next; i != members_.size(); ++i)
+                if ((saying_.to_all || known_.failed[i] == 0) && members_[i] != session_.rank())
+                    session_.send_control(members_[i], tag, saying_.bytes);
+        });
+    }
+    // There was none for the whole time of a round. What was decided stands, and others tell it, too.
+    void end_without_memory() noexcept {
+        if (stage_ == stage::in_round) result_ = {.code = errc::no_resources};
+        stage_ = stage::done;
+        saying_.next = members_.size();
     }
 
     void read_inbox() {
         std::vector<control_message>& inbox = session_.inbox();
-        for (std::size_t i = 0; i < inbox.size() && !done();) {
+        for (std::size_t i = 0; i < inbox.size() && stage_ != stage::done && has_said();) {
             const envelope& tag = inbox[i].tag;
             const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
             if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {
@@ -249,7 +272,8 @@ private:
         if (from == members_.size() || m.bytes.size() != sizeof(header) + members_.size()) return;
         if (known_.failed[from] != 0) return;
         const header h = header_of(m);
-        detail::agreed theirs{h.word, std::vector<unsigned char>(members_.size())};
+        detail::agreed& theirs = theirs_;
+        theirs.word = h.word;
         std::memcpy(theirs.failed.data(), m.bytes.data() + sizeof h, theirs.failed.size());
         if (has_decided() && h.decided == 0) return;
         for (std::size_t i = 0; i != members_.size(); ++i)
@@ -261,7 +285,7 @@ private:
         if (h.decided != 0) {
             if (!has_decided() || theirs == known_) votes_.add(from);
             if (has_decided()) return end_if_majority();
-            known_ = std::move(theirs);
+            known_ = theirs;
             return decide();
         }
         if (h.round == round_.number()) round_.hear(from, theirs, known_);
@@ -272,8 +296,14 @@ private:
     std::uint32_t number_;
     std::uint16_t context_;
     std::uint64_t timeout_ns_;
-    detail::agreed known_;
+    // The lists of these have one length, and are allocated once.
+    detail::agreed known_, theirs_;
     detail::agreement_round round_;
+    struct {
+        std::size_t next; // who is to be told next, by member
+        std::vector<std::byte> bytes;
+        bool to_all = false;
+    } saying_;
     std::uint32_t idle_ = 0;
     std::uint64_t deadline_ns_ = 0;
     detail::vote_count votes_;

@@ -98,6 +98,12 @@ public:
         rank_t rank = no_rank;
         std::uint32_t last = 0;
     };
+    // Makes room for what a member of this context says: so many calls of ends(), and let_go(), allocate
+    // nothing.
+    void make_room(std::uint16_t context, std::size_t ends) {
+        (void)at(context);
+        if (ended_.size() + ends > ended_.capacity()) ended_.reserve(2 * (ended_.size() + ends));
+    }
     // Another member has ended its calls. That may come before open(), and more than once.
     void ends(const member_end& its) {
         (void)at(its.context);
@@ -174,6 +180,10 @@ public:
     // How many agreements have begun in a context, with the one that begins now.
     std::uint32_t next_agreement(std::uint16_t context) {
         return context == none ? ++agreements_of_all_ : ++at(context).agreements;
+    }
+    // The latest one has not begun after all.
+    void take_back_agreement(std::uint16_t context) noexcept {
+        context == none ? --agreements_of_all_ : --all_[context].agreements;
     }
 
     // How many meetings have begun on this rank (meeting.hpp), with the one that begins now; never 0.

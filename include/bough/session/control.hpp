@@ -82,11 +82,15 @@ public:
     // The rank is lost: drops what the transport has not taken.
     void forget(rank_t to) { out_.forget(to); }
 
-    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message. False:
-    // completed() will give it, if it comes.
+    // Reads an arrival and releases it. If memory runs out, nothing has happened. True: `m` is the
+    // message. False: completed() will give it, if it comes. Then the inbox has room for it.
     bool read(unexpected_messages<T>& early, const event& e, control_message& m) {
+        if (const std::size_t most = inbox_.size() + in_.under_way() + 1; most > inbox_.capacity())
+            inbox_.reserve(2 * most);
         return in_.read(transport_, early, e, m);
     }
+    // Messages whose payloads are still to come.
+    std::size_t under_way() const noexcept { return in_.under_way(); }
     // Is it the end of a post or a take of this class?
     static bool owns(const event& e) noexcept { return e.id >> 32 >= control_messages::id_mark; }
     // True: `m` is a message that has come. Pre: owns(e).

@@ -37,20 +37,11 @@ public:
     // The upper half of the ids of its takes; no operation's ticket has this value.
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
 
-    // Reads an arrival and releases it, also if memory runs out. True: `m` is the message. False:
-    // taken() will give it later, if it comes.
+    // Reads an arrival and releases it. If memory runs out, nothing has happened. True: `m` is the
+    // message. False: taken() will give it later, if it comes.
     template <Transport T>
     bool read(T& transport, unexpected_messages<T>& early, const event& e, control_message& m) {
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            make_room(e, m);
-        } catch (...) {
-            early.release(e.id);
-            throw;
-        }
-#else
         make_room(e, m);
-#endif
         posted result = posted::failed;
         if (e.data != nullptr && early.claim(e.id)) {
             if (!m.bytes.empty()) std::memcpy(m.bytes.data(), e.data, m.bytes.size());
@@ -72,7 +63,8 @@ public:
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
-    std::size_t room() const noexcept { return spare_.room(); } // messages for which memory is reserved
+    std::size_t room() const noexcept { return spare_.room(); }          // messages for which memory is reserved
+    std::size_t under_way() const noexcept { return under_way_.size(); } // messages whose payloads are still to come
     void recycle(std::vector<std::byte>&& bytes) noexcept { spare_.give(std::move(bytes)); }
     // A take has ended. True: `m` is the message.
     bool taken(const event& e, control_message& m) {
@@ -87,9 +79,9 @@ public:
 
 private:
     void make_room(const event& e, control_message& m) {
-        m = {e.peer, e.envelope, spare_.of_size(static_cast<std::size_t>(e.bytes))};
         if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
             under_way_.reserve(2 * under_way_.size() + 4);
+        m = {e.peer, e.envelope, spare_.of_size(static_cast<std::size_t>(e.bytes))};
     }
 
     std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id

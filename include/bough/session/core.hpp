@@ -13,6 +13,7 @@
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
 //   attendants       calls that wait for their turn
+//   put_off          takes in what belongs to no operation, and what there was no memory for later
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs out,
 // its communicator or the group is broken with no_resources, and the others are told when there is some.
 #ifndef BOUGH_SESSION_CORE_HPP
@@ -37,6 +38,7 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
+#include <bough/session/put_off.hpp>
 #include <bough/session/repeatable.hpp>
 #include <bough/session/straight_course.hpp>
 #include <bough/session/unexpected.hpp>
@@ -74,6 +76,8 @@ public:
     std::uint64_t attend_ns(const session_operation& op) const noexcept {
         return std::min(op.attend_ns_, failure_.dispute().last_ns());
     }
+    // Has something arrived for which there is no memory yet? The next progress() tries again.
+    bool has_put_off() const noexcept { return !put_off_.empty(); }
     bool has_to_send() const noexcept { return control_.has_to_send() || failure_.has_to_tell(); }
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return members_.communicators(); }
@@ -218,9 +222,8 @@ private:
     BOUGH_COLD void arrived_for_nobody(const event& e) {
         const envelope& tag = e.envelope;
         unexpected_messages<T>& early = matching_.early();
-        if (matching_.handle_other_epoch(e)) return;
-        if (tag.segment > inquiry_segment) {
-            if (control_message m; control_.read(early, e, m)) handle(std::move(m));
+        if (tag.segment > inquiry_segment || !members_.is_of_epoch(tag)) {
+            if (control_message m; put_off_.take(e, m)) handle(std::move(m));
         } else if (failure_.may_refuse() && (failure_.poison(tag.context) || failure_.is_given_up(tag))) {
             early.release(e.id);
         } else if (failure_.has_refused(tag)) {
@@ -230,7 +233,7 @@ private:
             early.release(e.id);
             disputes_.heard(flight_.find(tag), e);
         } else {
-            early.keep(e);
+            put_off_.keep(e);
         }
     }
 
@@ -358,6 +361,7 @@ private:
     std::array<event, 8> events_;
     straight_course<T> straight_;
     attendants attendants_;
+    put_off<T> put_off_;
     std::uint32_t idle_turns_ = 0;
 };
 
@@ -369,7 +373,8 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
-      late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_) {}
+      late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_),
+      put_off_(members_, matching_, control_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
@@ -444,6 +449,8 @@ bool session_core<T>::progress(bool waits) {
     }
     std::size_t found = 0, next = 0;
     straight_.polled();
+    if (!put_off_.empty()) [[unlikely]]
+        put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
     failure_.sheltered([&] { found = transport_.poll(events_); });
     flight_.begin_events();
     while (next != found) // begins again after an exception
@@ -462,7 +469,7 @@ bool session_core<T>::progress(bool waits) {
     report_early();
     if (has_to_send()) failure_.tell();
     hand_over();
-    return found != 0 || flight_.size() != before; // the end of one may let another go on
+    return found != 0 || flight_.size() != before || !put_off_.empty(); // the end of one may let another go on
 }
 
 template <Transport T>

@@ -193,7 +193,8 @@ public:
     static constexpr const char* kept_bytes =
         "transport: does not give the bytes of a cancelled operation back (T9), and they must not be destroyed before";
 
-    // Polls once and moves on what can move. Returns true if something happened.
+    // Polls once and moves on what can move. Returns true if something happened, or a message has arrived
+    // for which there is no memory yet.
     bool progress() {
         const lock_guard held = hold();
         return core_.progress();
@@ -223,8 +224,8 @@ public:
     bool busy() const {
         const lock_guard held = hold();
         if (forked()) return false;
-        return core_.outstanding() != 0 || core_.has_attendants() || core_.has_to_send() || core_.unsent() ||
-               core_.is_disputed();
+        return core_.outstanding() != 0 || core_.has_attendants() || core_.has_put_off() || core_.has_to_send() ||
+               core_.unsent() || core_.is_disputed();
     }
 
     // Wakes what drives the session beside its callers (a progress thread, an executor), if there is work.
@@ -323,6 +324,10 @@ public:
     // How many agreements have begun in a context, this one included.
     std::uint32_t next_agreement(std::uint16_t context) {
         return with_lock([&] { return core_.contexts().next_agreement(context); });
+    }
+    // The latest one has not begun after all: no other rank has heard of it.
+    void take_back_agreement(std::uint16_t context) noexcept {
+        with_lock([&] { core_.contexts().take_back_agreement(context); });
     }
 
     // --- for bough/communicator/call_order.hpp ---

@@ -59,19 +59,9 @@ public:
     // Since it was made.
     std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); }
 
-    // Keeps a message. If there is no memory to remember it, it is released, and the exception goes
-    // on.
+    // Keeps a message. If there is no memory to remember it, nothing has happened.
     void keep(const event& e) {
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            waiting_.append(e, !is_copy(e.id));
-        } catch (...) {
-            release(e.id);
-            throw;
-        }
-#else
         waiting_.append(e, !is_copy(e.id));
-#endif
         // Copies all of this sender's, so that slots become free in the order in which they were filled.
         if (waiting_.peer(e.peer).in_place > limits_.in_place) overtaken(e.peer);
     }
