@@ -100,7 +100,8 @@ public:
     void add(const std::string& what, const Plan& plan, const bough::network& network, std::uint64_t bytes,
              double tolerance = exact) {
         const double bough_ns =
-            bough::simulate(plan, costs, {.bytes = bytes, .element_bytes = 8, .network = &network}).makespan_ns;
+            bough::simulate(plan, costs, {.bytes = bytes, .element_bytes = 8, .network = &network, .in_turn = false})
+                .makespan_ns;
         comparison& found = cases_.emplace_back(comparison{what, plan.size(), bough_ns, 0, tolerance});
         const std::string name = std::to_string(cases_.size());
         s4u::NetZone* const zone = s4u::create_full_zone("zone" + name)->set_parent(&root_);

@@ -207,6 +207,34 @@ TEST_CASE("network: two messages over one link take twice as long, over two link
     CHECK(run({{{0, 2}, {3, 1}}}, {1000, 1000}).makespan_ns == Approx(1015));
 }
 
+TEST_CASE("network: messages of one channel go one after the other, or side by side") {
+    // Two messages of 1000 bytes over one link of 1 byte per ns, with a latency of 10 ns: the first comes after
+    // 1010 ns if it has the link to itself, and both come after 2010.
+    const network wire = network::crossbar(2, 1);
+    const bough::model::lrc model{.message_latency_ns = 10};
+    const auto plan = bough::plan_broadcast(bough::tree_broadcast{bough::chain{}}, {.size = 2, .blocks = 2});
+    const auto received = [&](bool in_turn, step_order order) {
+        return bough::simulate(plan, bough::model::lrc{.message_latency_ns = 10, .receive = {500, 0}},
+                               {.bytes = 2000, .order = order, .network = &wire, .in_turn = in_turn})
+            .makespan_ns;
+    };
+    for (const step_order order : {step_order::program, step_order::dependence}) {
+        CHECK(received(true, order) == 2510);  // the first was received meanwhile
+        CHECK(received(false, order) == 3010); // both are there at once
+        CHECK(bough::simulate(plan, model, {.bytes = 0, .order = order, .network = &wire}).makespan_ns == 10);
+        // A pipeline of 8 blocks over 5 ranks in a row fills once; side by side every rank waits for all of them.
+        const network row = network::mesh({5}, 1, 4);
+        const auto chain = bough::plan_broadcast(bough::tree_broadcast{bough::chain{}}, {.size = 5, .blocks = 8});
+        const auto took = [&](bool in_turn) {
+            return bough::simulate(chain, bough::model::lrc{},
+                                   {.bytes = 8000, .order = order, .network = &row, .in_turn = in_turn})
+                .makespan_ns;
+        };
+        CHECK(took(true) == 8000 + 3 * 1000);
+        CHECK(took(false) == 4 * 8000);
+    }
+}
+
 TEST_CASE("network: of several shortest ways, each is taken by about as many destinations") {
     const network fat = network::fat_tree(4, 3, 1);
     // From host 0 the 60 hosts of other leaf switches are behind the 4 up-links of its own; from there the 48 of other

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// The discrete-event engine: the simulator's full engine. It runs everything in the order of
-// virtual time.
+// The discrete-event engine: the simulator's full engine. It runs everything in the order of time.
 //
 // A rank's processor does one deed at a time: the next one of the program, or, with
 // step_order::dependence, the first written of those that wait for nothing. The times of one
 // message, in the words of the cost model:
 //   send       send_ns on the sender's processor; then the message sets out. With ports it waits for the out port first.
-//   wire       latency_ns. Over a network: the time of its flow, then latency_ns of a message
-//              without bytes, and hop_ns for each link.
-//   receive    when it is there, receive_ns on the receiver's processor. With ports it passes the
-//              in port first: in the order of receives or, with dependence and lands_early, of
-//              arrivals.
+//   wire       latency_ns. Over a network: the time of its flow (in_turn: after that of the message
+//              before it), then latency_ns of a message without bytes, and hop_ns for each link.
+//   receive    when it is there, receive_ns on the receiver's processor. With ports it passes the in
+//              port first: in the order of receives or, with dependence and lands_early, of arrivals.
 //   slots      a send for which no slot is free waits until a message is received and the news of
 //              that is back, after latency_ns of a message without bytes.
 //   rendezvous if a message is longer than eager_bytes, a notice goes out first. When the notice is
@@ -22,8 +20,7 @@
 // the static pass.
 //
 // Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
-// Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence:
-//         all steps
+// Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence: all steps
 #ifndef BOUGH_SIMULATE_ENGINE_HPP
 #define BOUGH_SIMULATE_ENGINE_HPP
 
@@ -339,10 +336,13 @@ private:
             queue_.push(now_ns + model_.latency_ns(message.from, message.to, message.bytes), {what_arrive, m});
     }
     constexpr void depart(std::uint32_t m, double now_ns) {
+        if (options_.in_turn && !wires_.takes_turn(m)) return;
         if (!routes_.begin(m, wires_.message(m), now_ns)) flow_ended(m, now_ns);
     }
     constexpr void flow_ended(std::uint32_t m, double now_ns) {
         const sim_message& message = wires_.message(m);
+        const std::uint32_t next = options_.in_turn ? wires_.passes_turn(m) : none;
+        if (next != none) queue_.push(now_ns, {what_depart, next});
         queue_.push(now_ns + model_.latency_ns(message.from, message.to, 0) + routes_.hops_ns(message),
                     {what_arrive, m});
     }

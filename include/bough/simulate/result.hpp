@@ -51,7 +51,10 @@ struct sim_options {
     // Longer messages are sent when their receive is posted. A model with eager_bytes() sets this
     // itself.
     std::uint64_t eager_bytes = ~std::uint64_t{0};
-    const bough::network* network = nullptr;           // nullptr: every pair has its own wires
+    const bough::network* network = nullptr; // nullptr: every pair has its own wires
+    // Over a network: do the messages of a channel go one after the other, as over TCP or a queue pair?
+    // Otherwise all that are under way share the links, so that the first of many is late.
+    bool in_turn = true;
     std::uint32_t operations = 1;                      // how many run one after the other, on every rank
     double compute_ns = 0;                             // work between two of them, on every rank
     split_phase split{};                               //
