@@ -42,6 +42,7 @@
 #include <bough/algorithm/multicast/tree.hpp>
 #include <bough/algorithm/neighbours/by_dimension.hpp>
 #include <bough/algorithm/neighbours/direct.hpp>
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/algorithm/pairwise.hpp>
 #include <bough/algorithm/pipelined_blocks.hpp>
 #include <bough/algorithm/reduce/binary_blocks.hpp>
@@ -209,6 +210,7 @@
 #include <bough/select/fitted_trees.hpp>
 #include <bough/select/late_ranks.hpp>
 #include <bough/select/on_network.hpp>
+#include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/alltoall.hpp>

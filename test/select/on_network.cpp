@@ -21,9 +21,11 @@ namespace {
 
 constexpr model::lrc over_costs{.message_latency_ns = 1000, .receive = {}, .combine = {}, .startup_ns = 0, .copy = {}};
 
+// Without packed trees, of which pack_trees.cpp tells.
 candidate_list usual_and(const dimensions& at, const network& over) {
     auto made = candidates<goal::allreduce>(ring{}, circulant{}, halving_doubling{});
     add_network_candidates(made, at, {.bytes = 1 << 20}, over);
+    std::erase_if(made.list, [](const candidate& c) { return c.algorithm.get<packed_trees_allreduce>() != nullptr; });
     return made;
 }
 

@@ -5,7 +5,7 @@
 //   auto from = standard_candidates<goal::allreduce>(at, what);
 //   add_network_candidates(from, at, what, network);     on a torus: swing, trivance; with one slow cable: slow_rank;
 //                                                        where switches have groups of hosts: swing on a ring;
-//                                                        on ranks in a row: dual_root
+//                                                        on ranks in a row: dual_root; on up to 8 ranks: packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -28,6 +28,7 @@
 #include <bough/schedule/goal.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/pack_trees.hpp>
 #include <bough/select/plan_ref.hpp>
 #include <bough/select/standard_set.hpp>
 #include <bough/simulate/network.hpp>
@@ -145,13 +146,25 @@ bool in_a_row(const dimensions& at, const network& over) {
     return between(0, at.size - 1) == steps;
 }
 
+// The trees that carry most over this network, in 4 to 256 chunks.
+template <class Goal>
+void add_packed_trees(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
+    if (what.bytes / 4 < 512) return;
+    const tree_packing<Goal> found = pack_trees<Goal>(over, {.size = at.size, .root = at.root});
+    for (block_t blocks = 4 * found.trees(); blocks <= 1024 && what.bytes / blocks >= 512; blocks *= 4)
+        made.add(found.algorithm, blocks);
+}
+// What a search takes a tenth of a second for, at most.
+inline constexpr rank_t most_ranks_packed = 8;
+
 } // namespace detail
 
 // On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
 // and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one
 // rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have
 // several hosts each: swing on one ring, for these three. If the ranks stand in a row, as on a mesh of
-// one dimension: dual_root, for allreduce.
+// one dimension: dual_root, for allreduce. For broadcast, reduce and allreduce among up to 8 ranks: packed trees,
+// which a search finds for this network.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
@@ -159,6 +172,11 @@ void add_network_candidates(candidate_list& made, const dimensions& at, const pr
     if (detail::has_groups(over)) detail::add_for_groups(made);
     if (made.kind == goal::allreduce::kind && at.size > 2 && detail::in_a_row(at, over))
         detail::add_segmented(made, dual_root_allreduce{.arity = 1, .slack = false}, at, what);
+    if (at.size <= detail::most_ranks_packed) {
+        if (made.kind == goal::broadcast::kind) detail::add_packed_trees<goal::broadcast>(made, at, what, over);
+        if (made.kind == goal::reduce::kind) detail::add_packed_trees<goal::reduce>(made, at, what, over);
+        if (made.kind == goal::allreduce::kind) detail::add_packed_trees<goal::allreduce>(made, at, what, over);
+    }
     if (over.extents.empty() || over.extents.size() > grid_extents::most || at.size != over.hosts()) return;
     for (rank_t r = 0; r != at.size; ++r)
         if (over.host_of(r) != r) return;
