@@ -145,7 +145,8 @@ void add_simulate(command_line& line) {
         "machine (the program is compiled with -ffp-contract=off: fused multiplications would show over networks).",
         &simulate);
     simulate_arguments& s = typed;
-    add_plan(command, s.plan, "How many ranks", true);
+    add_plan(command, s.plan, "How many ranks", true,
+             "Messages share its links, and packed_trees packs its trees for it: " + std::string(about_networks));
     command->add_option("--bytes", s.bytes, "Of the whole vector, as 8, 64K or 1M; 8 if not given")->type_name("SIZE");
     command
         ->add_option("--model", s.model,
@@ -181,7 +182,6 @@ void add_simulate(command_line& line) {
         ->add_option("--split", s.split,
                      "POLL,COST: a rank that would wait goes back to its work and polls; POLL 0: it is interrupted")
         ->type_name("SPLIT");
-    command->add_option("--network", s.network, about_networks)->type_name("NET");
     command->add_option("--operations", s.operations, "As many, one after the other")->type_name("N");
     command->add_option("--compute", s.compute, "Work between two of them")->type_name("TIME");
     command->add_option("--runs", s.runs, "Runs, each with the next seed; 1 if not given")->type_name("N");

@@ -77,7 +77,12 @@ std::string known_algorithms(collective c) {
     if (has_neighbours(c)) return "direct_neighbours, by_dimension";
     std::string text = has_trees(c) ? known_shapes() : "";
     for (const named_algorithm& a : named_algorithms(c)) text += (text.empty() ? "" : ", ") + std::string(a.name);
+    if (has_packed_trees(c)) text += ", packed_trees";
     return text;
+}
+
+bool has_packed_trees(collective c) {
+    return c == collective::broadcast || c == collective::reduce || c == collective::allreduce;
 }
 
 bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, std::string_view argument) {
@@ -100,6 +105,8 @@ bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, 
         }
         return wanted.degree ? a.of_degree(*wanted.degree) : a.algorithm;
     }
+    if (wanted.name == "packed_trees" && has_packed_trees(c))
+        throw usage_error(argument, "packed_trees needs a --network, for which its trees are packed");
     throw usage_error(argument,
                       std::string(name_of(c)) + " has no '" + wanted.name + "'; known are " + known_algorithms(c));
 }
@@ -182,12 +189,6 @@ void check(const problem& what, std::string_view argument) {
 
 namespace {
 
-problem problem_of(const plan_arguments& typed, collective c, neighbours who) {
-    const algorithm_name name{typed.algorithm, parse_degree(typed.degree), typed.ordered, typed.extents};
-    bough::any_algorithm algorithm = has_neighbours(c) ? find_algorithm(c, name, who.around) : find_algorithm(c, name);
-    return {c, std::move(algorithm), {}, std::move(who)};
-}
-
 // What was typed as --neighbours, for a collective that has some.
 neighbours neighbours_for(collective c, const std::string& typed) {
     if (has_neighbours(c) == typed.empty())
@@ -197,28 +198,38 @@ neighbours neighbours_for(collective c, const std::string& typed) {
     return typed.empty() ? neighbours{} : parse_neighbours(typed);
 }
 
-} // namespace
-
-problem parse_problem(const plan_arguments& typed) {
-    const collective c = find_any_collective(typed.collective);
-    if (!typed.ranks.empty() || !has_neighbours(c)) {
-        if (typed.ranks.empty()) throw usage_error("--ranks is required");
-        return parse_problem(typed, parse_ranks(typed.ranks));
-    }
-    return parse_problem(typed, neighbours_for(c, typed.neighbours).ranks);
-}
-
-problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
-    const collective c = find_any_collective(typed.collective);
-    problem what = problem_of(typed, c, neighbours_for(c, typed.neighbours));
+// The rest of what was typed, checked.
+problem completed(problem what, const plan_arguments& typed, bough::rank_t ranks) {
     what.at.size = ranks;
     what.at.root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, bough::no_rank - 1));
     if (!typed.blocks.empty())
         what.at.blocks = static_cast<bough::block_t>(parse_number("--blocks", typed.blocks, 1, most_steps));
-    if (ranks > most_steps && has_rank_blocks(c))
+    if (ranks > most_steps && has_rank_blocks(what.collective))
         throw usage_error("--ranks", "at most " + std::to_string(most_steps) + ", since each has a block");
     check(what);
     return what;
+}
+
+} // namespace
+
+problem parse_problem(const plan_arguments& typed) {
+    const collective c = find_any_collective(typed.collective);
+    if (typed.ranks.empty() && has_neighbours(c))
+        return parse_problem(typed, neighbours_for(c, typed.neighbours).ranks);
+    if (typed.ranks.empty()) throw usage_error("--ranks is required");
+    return parse_problem(typed, parse_ranks(typed.ranks));
+}
+
+problem parse_problem(const plan_arguments& typed, bough::rank_t ranks) {
+    const collective c = find_any_collective(typed.collective);
+    neighbours who = neighbours_for(c, typed.neighbours);
+    const algorithm_name name{typed.algorithm, parse_degree(typed.degree), typed.ordered, typed.extents};
+    bough::any_algorithm algorithm = has_neighbours(c) ? find_algorithm(c, name, who.around) : find_algorithm(c, name);
+    return completed({c, std::move(algorithm), {}, std::move(who)}, typed, ranks);
+}
+
+problem parse_problem(const plan_arguments& typed, bough::rank_t ranks, bough::any_algorithm algorithm) {
+    return completed({find_collective(typed.collective), std::move(algorithm), {}, {}}, typed, ranks);
 }
 
 json json_of(const problem& what) {

@@ -92,6 +92,8 @@ bough::any_algorithm find_algorithm(collective, const algorithm_name&, std::stri
 // The same of a collective with neighbours.
 bough::any_algorithm find_algorithm(collective, const algorithm_name&, const bough::neighbourhood&);
 std::string known_algorithms(collective);
+// Are there packed trees for it, the algorithm of a network?
+bool has_packed_trees(collective);
 std::string text_of(const bough::any_algorithm&); // as in C++: tree_reduce{ordered{fnomial{.degree = 4}}}
 std::string text_of(const bough::candidate&);
 
@@ -121,6 +123,8 @@ void check(const problem&, std::string_view argument = "ALGORITHM");
 problem parse_problem(const plan_arguments&);
 // The same for so many ranks, of a range, whatever --ranks is.
 problem parse_problem(const plan_arguments&, bough::rank_t ranks);
+// The same with an algorithm that no name and degree tell.
+problem parse_problem(const plan_arguments&, bough::rank_t ranks, bough::any_algorithm);
 // "reduce by tree_reduce{binomial} over 13 ranks to root 0, 1 block"
 std::string text_of(const problem&);
 // The fields "collective", "algorithm", "size", "root" and "blocks"; "neighbours", if it has any.

@@ -79,15 +79,19 @@ int choose_over_network(const choose_arguments& typed, const priced_network& on,
     for (const std::uint64_t bytes : sizes) {
         const bough::decision d = choose_on(on, c, at, {.bytes = bytes, .exact_op = typed.exact}, options);
         const bough::network_bound least = bound_on(on.over, on.model, c, at, bytes);
+        const double along_ns = least_along_paths(on, c, at, bytes);
         any &= bool(d);
         if (typed.format == "json") {
             documents.push_back(json_of(d));
             documents.back()["least_ns"] = least.ns();
+            if (along_ns != 0) documents.back()["least_along_paths_ns"] = along_ns;
             if (d) documents.back()["share_of_bound"] = least.ns() / d.winner().predicted_ns;
             continue;
         }
         std::cout << d;
         if (d) std::cout << "  that is " << text_of(least, d.winner().predicted_ns) << '\n';
+        if (d && along_ns > least.ns() * 1.01)
+            std::cout << "  and " << text_along_paths(along_ns, d.winner().predicted_ns) << '\n';
     }
     if (typed.format == "json")
         print(std::cout, {{"network", on.text}, {"decisions", std::move(documents)}});

@@ -172,7 +172,8 @@ void add_format(CLI::App* command, std::string& format, const std::vector<std::s
         "--json", [&format] { format = "json"; }, "The same as --format json");
 }
 
-void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_ranks, bool required) {
+void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_ranks, bool required,
+              const std::string& about_network) {
     command->add_option("COLLECTIVE", plan.collective, about_plan_collectives)->required(required)->type_name("");
     command
         ->add_option("ALGORITHM", plan.algorithm,
@@ -190,6 +191,7 @@ void add_plan(CLI::App* command, plan_arguments& plan, const std::string& about_
     command->add_option("--degree", plan.degree, about_degree)->type_name("F");
     command->add_option("--extents", plan.extents, about_extents)->type_name("EXTENTS");
     command->add_option("--neighbours", plan.neighbours, about_neighbours)->type_name("WHO");
+    command->add_option("--network", plan.network, about_network)->type_name("NET");
     command->add_flag("--ordered", plan.ordered, "Keep rank order for any root, for an op that does not commute");
 }
 

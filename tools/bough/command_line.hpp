@@ -81,8 +81,10 @@ inline constexpr const char* about_degree =
 
 // Options that several commands have. --format, and --json for short.
 void add_format(CLI::App*, std::string& format, const std::vector<std::string>& known, bool has_json = true);
-// COLLECTIVE, ALGORITHM, --ranks, --root, --blocks, --degree, --ordered.
-void add_plan(CLI::App*, plan_arguments&, const std::string& about_ranks, bool required);
+// COLLECTIVE, ALGORITHM, --ranks, --root, --blocks, --degree, --network, --ordered.
+void add_plan(CLI::App*, plan_arguments&, const std::string& about_ranks, bool required,
+              const std::string& about_network = "Of packed_trees: the network for which trees are packed, as 'bough "
+                                                 "network' takes it");
 // --transport, and what goes with one of them alone.
 void add_transport(CLI::App*, transport_arguments&, const std::string& about);
 

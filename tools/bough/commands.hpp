@@ -41,6 +41,7 @@ struct plan_arguments {
     std::string degree;
     std::string extents;    // of a torus
     std::string neighbours; // of a collective that has some
+    std::string network;    // for which packed_trees packs its trees; simulate also runs the plan over it
     std::string root = "0";
     std::string blocks;
     bool ordered = false;
@@ -252,7 +253,6 @@ struct simulate_arguments {
     std::string slots = "0";
     std::string eager;
     std::string split; // POLL,COST
-    std::string network;
     std::string operations = "1";
     std::string compute = "0";
     std::string runs = "1";

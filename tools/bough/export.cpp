@@ -3,6 +3,7 @@
 #include "any_plan.hpp"
 #include "catalogue.hpp"
 #include "commands.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "timeline.hpp"
 #include <bough/interchange/export_csv.hpp>
@@ -30,7 +31,7 @@ struct calc_costs {
 } // namespace
 
 int export_plan(const export_arguments& typed) {
-    const problem what = parse_problem(typed.plan);
+    const problem what = parse_plan(typed.plan);
     const std::string& format = typed.plan.format;
     if (typed.annotate && format != "goal") throw usage_error("--annotate", "only GOAL needs it");
     if (typed.annotate && has_neighbours(what.collective))

@@ -2,6 +2,7 @@
 // bough nic: prints NIC programs, what targets are able to do, and why one refuses.
 #include "catalogue.hpp"
 #include "commands.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "simulation.hpp"
 #include <bough/nic/assemble.hpp>
@@ -217,7 +218,7 @@ int nic(const nic_arguments& typed) {
     const nics::native op = find("--op", ops, typed.op, [](const auto& o) { return o.first; }).second;
     const element_type& type = find("--type", types, typed.type, [](const auto& t) { return t.name; });
     find_collective(typed.plan.collective); // one without neighbours
-    const problem what = parse_problem(typed.plan);
+    const problem what = parse_plan(typed.plan);
     // A bit for each step and rank, a few times: what programs may wait for (bough/nic/detail/network.hpp).
     if (check_affordable(what) > most_steps_times_ranks / what.at.size)
         throw usage_error("--ranks",

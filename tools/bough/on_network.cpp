@@ -4,6 +4,7 @@
 
 #include "parse.hpp"
 #include <bough/select/on_network.hpp>
+#include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
@@ -24,6 +25,58 @@ std::optional<priced_network> parse_priced_network(const std::string& network, c
     return made;
 }
 
+namespace {
+
+constexpr bough::rank_t most_ranks_searched = 16; // takes seconds
+constexpr bough::rank_t most_ranks_bounded = 8;   // takes a tenth of a second
+
+// Calls f with what was found for the collective. Pre: has_packed_trees(c).
+template <class F>
+decltype(auto) with_packing(const bough::network& over, collective c, const bough::dimensions& at, F&& f) {
+    if (c == collective::broadcast) return f(bough::pack_trees<bough::goal::broadcast>(over, at));
+    if (c == collective::reduce) return f(bough::pack_trees<bough::goal::reduce>(over, at));
+    return f(bough::pack_trees<bough::goal::allreduce>(over, at));
+}
+
+} // namespace
+
+problem parse_plan(const plan_arguments& typed, runs_over runs) {
+    if (typed.algorithm != "packed_trees" && typed.network.empty()) return parse_problem(typed);
+    if (typed.ranks.empty() && typed.algorithm != "packed_trees") {
+        if (runs != runs_over::network) throw usage_error("--network", "goes with packed_trees");
+        return parse_problem(typed);
+    }
+    if (typed.ranks.empty()) throw usage_error("--ranks is required");
+    return parse_plan(typed, parse_ranks(typed.ranks), runs);
+}
+problem parse_plan(const plan_arguments& typed, bough::rank_t ranks, runs_over runs) {
+    if (typed.algorithm != "packed_trees" || typed.network.empty()) {
+        if (!typed.network.empty() && runs != runs_over::network)
+            throw usage_error("--network", "goes with packed_trees");
+        return parse_problem(typed, ranks);
+    }
+    const collective c = find_collective(typed.collective);
+    if (!has_packed_trees(c)) return parse_problem(typed, ranks); // which says that there are none
+    for (const auto& [given, name] :
+         {std::pair{!typed.degree.empty(), "--degree"}, std::pair{typed.ordered, "--ordered"},
+          std::pair{!typed.extents.empty(), "--extents"}})
+        if (given) throw usage_error(name, "packed_trees has trees that fit the network: there is nothing to choose");
+    const bough::network over = parse_network(typed.network, 1);
+    if (ranks > most_ranks_searched)
+        throw usage_error("--ranks",
+                          "packed_trees searches for at most " + std::to_string(most_ranks_searched) + " ranks");
+    if (const bough::status bad = over.check(ranks)) throw usage_error("--network", bad.argument);
+    const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
+    return with_packing(over, c, {.size = ranks, .root = root},
+                        [&](const auto& found) { return parse_problem(typed, ranks, found.algorithm); });
+}
+
+double least_along_paths(const priced_network& on, collective c, const bough::dimensions& at, std::uint64_t bytes) {
+    if (!has_packed_trees(c) || at.size > most_ranks_bounded) return 0;
+    return with_packing(on.over, c, at, [&](const auto& found) { return found.least_ns_per_byte; }) *
+           static_cast<double>(bytes);
+}
+
 bough::decision choose_on(const priced_network& on, collective c, const bough::dimensions& at,
                           const bough::problem& what, const bough::choose_options& options) {
     bough::candidate_list from = standard_candidates(c, at, what, options.needed);
@@ -41,11 +94,20 @@ bough::network_bound bound_on(const bough::network& over, const simulated_model&
     return std::visit([&](const auto& m) { return bough::bound_on(over, m, kind, at, bytes); }, model.costs);
 }
 
+namespace {
+int percent_of(double least_ns, double ns) {
+    return static_cast<int>(std::min(ns > 0 ? std::floor(100 * least_ns / ns + 1e-9) : 100, 100.0));
+}
+} // namespace
+
+std::string text_along_paths(double least_ns, double ns) {
+    return std::to_string(percent_of(least_ns, ns)) +
+           " % of what is possible along its paths: no plan takes less than " + bough::time_text(least_ns) + " there";
+}
+
 std::string text_of(const bough::network_bound& least, double ns) {
-    const double percent = ns > 0 ? std::floor(100 * least.ns() / ns + 1e-9) : 100;
-    return std::to_string(static_cast<int>(std::min(percent, 100.0))) +
-           " % of what this network can do: no plan takes less than " + bough::time_text(least.ns()) +
-           (least.all_cuts ? "" : " (of a large network not all cuts were tried)");
+    return std::to_string(percent_of(least.ns(), ns)) + " % of what this network can do: no plan takes less than " +
+           bough::time_text(least.ns()) + (least.all_cuts ? "" : " (of a large network not all cuts were tried)");
 }
 
 } // namespace cli

@@ -3,6 +3,7 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "describe.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/print.hpp>
@@ -32,7 +33,7 @@ void print_steps(std::ostream& out, const bough::schedule& schedule) {
 } // namespace
 
 int schedule(const schedule_arguments& typed) {
-    const problem what = parse_problem(typed.plan);
+    const problem what = parse_plan(typed.plan);
     std::optional<bough::rank_t> only;
     if (!typed.rank.empty()) only = static_cast<bough::rank_t>(parse_number("--rank", typed.rank, 0, what.at.size - 1));
     check_affordable(what, only);

@@ -153,12 +153,12 @@ void print_text(std::ostream& out, const found& f, const simulate_arguments& typ
 } // namespace
 
 int simulate(const simulate_arguments& typed) {
-    const problem what = parse_problem(typed.plan);
+    const problem what = parse_plan(typed.plan, runs_over::network);
     const bough::rank_t ranks = what.at.size;
     const simulated_model model = parse_simulated_model(typed.model);
     bough::sim_options options = parse_simulation(typed, ranks);
     std::optional<bough::network> network;
-    if (!typed.network.empty()) network = parse_network(typed.network, options.noise.seed);
+    if (!typed.plan.network.empty()) network = parse_network(typed.plan.network, options.noise.seed);
     if (network)
         if (const bough::status bad = network->check(ranks)) throw usage_error("--network", bad.argument);
     if (network) options.network = &*network;

@@ -3,6 +3,7 @@
 #include "timeline.hpp"
 
 #include "any_plan.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "timed_model.hpp"
 #include <bough/select/print_decision.hpp>
@@ -50,7 +51,7 @@ void write_timed(std::ostream& out, const timed_run& run, const std::string& for
 }
 
 int timeline(const timeline_arguments& typed) {
-    const problem what = parse_problem(typed.plan);
+    const problem what = parse_plan(typed.plan);
     write_timed(std::cout, run_timed(what, typed.timed), typed.plan.format);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "catalogue.hpp"
 #include "commands.hpp"
 #include "describe.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "schedule_file.hpp"
 #include <bough/schedule/print_verdict.hpp>
@@ -46,7 +47,9 @@ proof prove_plans(const plan_arguments& typed) {
     const bool by_neighbours = has_neighbours(find_any_collective(typed.collective)); // they are of one size
     if (typed.ranks.empty() && !by_neighbours) throw usage_error("--ranks is required");
     rank_range range = by_neighbours ? rank_range{} : parse_rank_range(typed.ranks);
-    problem what = by_neighbours ? parse_problem(typed) : parse_problem(typed, range.first);
+    if (typed.algorithm == "packed_trees" && range.first != range.last)
+        throw usage_error("--ranks", "one number for packed_trees, since its trees are made for that");
+    problem what = by_neighbours ? parse_plan(typed) : parse_plan(typed, range.first);
     if (by_neighbours) range = {what.at.size, what.at.size};
     what.at.size = range.last;
     check_affordable(what);

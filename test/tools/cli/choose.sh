@@ -34,6 +34,14 @@ refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --mod
 refuses "--model: needs a file, or three costs" choose allreduce --ranks 4 --model 1,-2,3
 refuses "--model: file 'none' cannot be opened" choose allreduce --ranks 4 --model none
 
+run 0 choose broadcast --ranks 6 --bytes 64M --network torus:6,10,20
+prints "broadcast over 6 ranks, 67108864 bytes: packed_trees_broadcast{2 trees} in "
+prints "of what this network can do: no plan takes less than 3.36 ms"
+run 0 choose allreduce --ranks 6 --bytes 64M --network rails:2,3,10,30
+prints "allreduce over 6 ranks, 67108864 bytes: packed_trees_allreduce{26 trees} in "
+prints "of what is possible along its paths: no plan takes less than 2.80 ms there"
+json choose allreduce --ranks 6 --bytes 64M --network rails:2,3,10,30 --json
+prints '"least_along_paths_ns": '
 run 0 choose reduce --ranks 3 --bytes 1M --model 1e308,1e308,1e308 # times that no number tells
 prints ", over 1e15 s"
 run 0 choose reduce --ranks 3 --bytes 8 --model 0,0,0

@@ -81,3 +81,21 @@ refuses "--schedule: file '$bad': lacks \"collective\"" verify --schedule "$bad"
 refuses "--schedule: file '$scratch/none': cannot be opened" verify --schedule "$scratch/none"
 refuses "--schedule: file '$scratch': cannot be" verify --schedule "$scratch"
 refuses "--schedule: the file says what it is" verify reduce flat --ranks 3 --schedule "$good"
+
+for collective in broadcast reduce allreduce; do
+    run 0 verify $collective packed_trees --ranks 6 --network torus:3x2,10,30
+    prints "$collective by packed_trees_$collective{"
+    prints ": proved"
+done
+run 0 verify reduce packed_trees --ranks 3 --root 2 --network crossbar:4,10 # on some of its hosts
+json schedule allreduce packed_trees --ranks 4 --network torus:4,10,20 --json
+cp "$scratch/out" "$good"
+run 0 verify --schedule "$good"
+prints ": proved"
+refuses "ALGORITHM: packed_trees needs a --network, for which its trees are packed" verify reduce packed_trees --ranks 4
+refuses "ALGORITHM: scan has no 'packed_trees'" verify scan packed_trees --ranks 4 --network torus:4,10,20
+refuses "--network: goes with packed_trees" verify reduce ring --ranks 4 --network torus:4,10,20
+refuses "--ranks: one number for packed_trees, since its trees are made for that" verify reduce packed_trees --ranks 2..4 --network torus:4,10,20
+refuses "--ranks: packed_trees searches for at most 16 ranks" verify reduce packed_trees --ranks 17 --network crossbar:32,1
+refuses "--degree: packed_trees has trees that fit the network: there is nothing to choose" verify reduce packed_trees --ranks 4 --degree 2 --network torus:4,10,20
+refuses "--root: " verify reduce packed_trees --ranks 4 --root 4 --network torus:4,10,20
