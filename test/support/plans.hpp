@@ -29,6 +29,7 @@
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/reduce/circulant.hpp>
 #include <bough/algorithm/reduce/ring.hpp>
@@ -40,9 +41,14 @@
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
+#include <bough/tree/binomial.hpp>
+#include <bough/tree/chain.hpp>
+#include <bough/tree/table.hpp>
+#include <bough/tree/tree.hpp>
 
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace test {
 
@@ -59,6 +65,11 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
     const auto add = [&](const char* name, const auto& choice) {
         f(std::string(name), any_algorithm(algorithm_for<Goal>(choice)));
     };
+    // Trees as a search may find them: a chain and a binomial tree from one root.
+    [[maybe_unused]] const auto packed = [&](rank_t root, bool turned) {
+        const table chained(tree(chain{}, at.size, root)), halved(tree(binomial{}, at.size, root));
+        return turned ? std::vector<table>{chained, halved} : std::vector<table>{halved, chained};
+    };
     if constexpr (std::is_same_v<Goal, goal::reduce>) {
         of_sources([&](const std::string& name, const auto& source) {
             f(name, any_algorithm(tree_reduce{source}));
@@ -72,6 +83,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level", per_level{});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("ring", ring_reduce{});
+        add("packed trees", packed_trees_reduce{packed(at.root, false)});
         add("by owner", by_owner{});
         add("leaders of triples", compose_leaders(fnomial{.degree = 3}, binomial{}, triples));
         add("lanes", compose(ring{}, fnomial{.degree = 3}, groups));
@@ -79,6 +91,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         of_sources(
             [&](const std::string& name, const auto& source) { f(name, any_algorithm(tree_broadcast{source})); });
         add("circulant", circulant_broadcast{});
+        add("packed trees", packed_trees_broadcast{packed(at.root, false)});
         add("double tree", double_tree{});
         add("binomial scatter, circulant allgather", scatter_allgather{binomial{}, circulant{}});
         add("binomial scatter, ring allgather", scatter_allgather{ordered<binomial>{}, ring{}});
@@ -96,6 +109,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level, exchange", per_level{.form = level_form::exchange});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("double tree", double_tree{});
+        add("packed trees", packed_trees_allreduce{packed(at.size - 1, false), packed(at.size - 1, true)});
         add("dual root", dual_root_allreduce{});
         add("dual root, chains", dual_root_allreduce{.arity = 1, .slack = false});
         add("ring", ring{});
