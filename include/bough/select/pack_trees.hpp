@@ -51,6 +51,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// How far a search for packed trees goes, at most.
 struct pack_options {
     std::uint32_t most_trees = 32;   // that blocks may go over
     std::uint32_t most_steps = 4096; // of the search

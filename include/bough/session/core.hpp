@@ -95,7 +95,14 @@ public:
     // `what.made` has the data of the new call. False: something is unusual, and nothing has happened.
     // Then start() is the way.
     bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
-    void refuse(const envelope& tag, errc why, std::span<const rank_t> members);
+    void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
+        leave_straight();
+        failure_.sheltered([&] {
+            contexts().start(tag);
+            failure_.refuse(tag, why, members);
+        });
+        hand_over();
+    }
     // Makes room for operations of this plan in this context, so that their starts allocate nothing.
     void reserve(prepared& work, std::uint16_t context) {
         contexts().make_room(context);
@@ -140,8 +147,21 @@ public:
         failure_.break_communicator(context, why);
         hand_over();
     }
-    void suspect(rank_t r);
-    void begin_epoch();
+    void suspect(rank_t r) {
+        leave_straight();
+        members_.lose(r, errc::peer_dead);
+        control_.forget(r);
+        matching_.drop_early_of(r);
+    }
+    void begin_epoch() {
+        BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
+        members_.begin_epoch();
+        control_.begin_epoch();
+        failure_.begin_epoch();
+        disputes_.begin_epoch();
+        watch_.begin_epoch();
+        matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
+    }
 
     // From now on `a` is attended to by all that poll, until leave(). Meanwhile nothing runs straight, as
     // that would look for messages at one peer alone. Call it again when its oldest call that waits is
@@ -430,16 +450,6 @@ bool session_core<T>::repeat(session_operation& op, const repeatable& what, std:
 }
 
 template <Transport T>
-void session_core<T>::refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
-    leave_straight();
-    failure_.sheltered([&] {
-        contexts().start(tag);
-        failure_.refuse(tag, why, members);
-    });
-    hand_over();
-}
-
-template <Transport T>
 bool session_core<T>::progress(bool waits) {
     if (straight_.is_running()) {
         const straight_turn turn = straight_.look(waits, leaving{*this});
@@ -483,25 +493,6 @@ void session_core<T>::check_deadlines() {
     watch_.look(now);
     if (!flight_.empty()) failure_.sheltered([&] { records().note_now_and_then(now); });
     hand_over();
-}
-
-template <Transport T>
-void session_core<T>::suspect(rank_t r) {
-    leave_straight();
-    members_.lose(r, errc::peer_dead);
-    control_.forget(r);
-    matching_.drop_early_of(r);
-}
-
-template <Transport T>
-void session_core<T>::begin_epoch() {
-    BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
-    members_.begin_epoch();
-    control_.begin_epoch();
-    failure_.begin_epoch();
-    disputes_.begin_epoch();
-    watch_.begin_epoch();
-    matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
 }
 
 } // namespace bough::detail
