@@ -171,6 +171,7 @@ TEST_CASE("the playground says why it refuses") {
         {"ranks=x", "--ranks"},
         {"ranks=5&root=5", "--root"},
         {"collective=none", "COLLECTIVE"},
+        {"collective=neighbour_allgather", "COLLECTIVE"},
         {"algorithm=none", "known are"},
         {"algorithm=ring&degree=3", "--degree"},
         {"collective=reduce&algorithm=flat&ordered=1&blocks=0", "--blocks"},

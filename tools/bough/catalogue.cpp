@@ -242,6 +242,13 @@ json json_of(const problem& what) {
     return document;
 }
 
+std::string text_of(const neighbours& who) {
+    if (who.written.is_string()) return who.written;
+    std::size_t edges = 0;
+    for (const json& list : who.written) edges += list.size();
+    return "a graph with " + std::to_string(edges) + (edges == 1 ? " edge" : " edges");
+}
+
 std::string text_of(const problem& what) {
     const auto& at = what.at;
     const auto blocks = with_plan(what, [](const auto& plan) { return plan.blocks(); });

@@ -125,6 +125,8 @@ problem parse_problem(const plan_arguments&);
 problem parse_problem(const plan_arguments&, bough::rank_t ranks);
 // The same with an algorithm that no name and degree tell.
 problem parse_problem(const plan_arguments&, bough::rank_t ranks, bough::any_algorithm);
+// "box:4x4x4", or "a graph with 12 edges"
+std::string text_of(const neighbours&);
 // "reduce by tree_reduce{binomial} over 13 ranks to root 0, 1 block"
 std::string text_of(const problem&);
 // The fields "collective", "algorithm", "size", "root" and "blocks"; "neighbours", if it has any.

@@ -127,11 +127,4 @@ std::optional<neighbours> neighbours_of(const json& written) {
     return graph_of(std::move(all));
 }
 
-std::string text_of(const neighbours& who) {
-    if (who.written.is_string()) return who.written;
-    std::size_t edges = 0;
-    for (const json& list : who.written) edges += list.size();
-    return "a graph with " + std::to_string(edges) + (edges == 1 ? " edge" : " edges");
-}
-
 } // namespace cli

@@ -28,9 +28,6 @@ neighbours parse_neighbours(const std::string& typed);
 // usage_error if it is wrong.
 std::optional<neighbours> neighbours_of(const json& written);
 
-// "box:4x4x4", or "a graph with 12 edges"
-std::string text_of(const neighbours&);
-
 } // namespace cli
 
 #endif

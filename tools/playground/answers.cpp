@@ -168,7 +168,7 @@ json plan(const question& q) {
     document["bytes"] = asked.bytes;
     document["model"] = asked.model.text;
     document["changes"] = asked.edits.size();
-    cli::with_plan(asked.what, [&](const auto& before) {
+    cli::with_plain_plan(asked.what, [&](const auto& before) {
         // Both refuse: what is too long, and what cannot be changed.
         const edited_plan plan(before, cli::affordable_schedules(asked.what), asked.edits);
         const bough::verdict found = bough::verify(plan);
@@ -208,8 +208,8 @@ json steps(const question& q) {
     const auto rank =
         static_cast<bough::rank_t>(cli::parse_number("--rank", q.value("rank", "0"), 0, asked.what.at.size - 1));
     cli::check_affordable(asked.what, rank);
-    return cli::with_plan(asked.what,
-                          [&](const auto& plan) { return steps_of(plan.schedule_of(rank), asked.edits, rank); });
+    return cli::with_plain_plan(asked.what,
+                                [&](const auto& plan) { return steps_of(plan.schedule_of(rank), asked.edits, rank); });
 }
 
 // --- Who wins where -------------------------------------------------------------------------------

@@ -58,9 +58,9 @@ asked_plan parse_plan(const question& q) {
     typed.blocks = q.value("blocks");
     typed.ordered = q.value("ordered") == "1";
     const auto ranks = static_cast<bough::rank_t>(cli::parse_number("--ranks", q.value("ranks", "13"), 1, most_ranks));
-    asked_plan asked{cli::parse_problem(typed, ranks), {}, typed.ordered, {}, {}, 0, {}};
+    const cli::collective c = cli::find_collective(typed.collective); // none that has neighbours
     const cli::algorithm_name name{typed.algorithm, cli::parse_degree(typed.degree), typed.ordered};
-    const cli::collective c = asked.what.collective;
+    asked_plan asked{cli::parse_problem(typed, ranks, cli::find_algorithm(c, name)), {}, typed.ordered, {}, {}, 0, {}};
     if (cli::has_trees(c)) asked.tree = cli::find_shape(name.name, name.degree);
     asked.cpp = cpp_of(asked, name);
     asked.edits = parse_edits(q.value("edit"));
