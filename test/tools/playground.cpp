@@ -194,6 +194,19 @@ TEST_CASE("the playground says why it refuses") {
     CHECK(bough_playground_times("none") == nullptr);
 }
 
+// Of the others some are beyond the limits that compilers have by default.
+TEST_CASE("the C++ of the playground proves short plans while it compiles") {
+    const auto is_proved_early = [](const std::string& question) {
+        return plan(question)["cpp"].get<std::string>().find("static_assert") != std::string::npos;
+    };
+    CHECK(is_proved_early("algorithm=recursive_doubling&ranks=13"));
+    CHECK(is_proved_early("algorithm=recursive_doubling&ranks=13&edit=4.3.drop"));
+    CHECK(!is_proved_early("algorithm=swing&ranks=16"));
+    CHECK(!is_proved_early("algorithm=ring&ranks=13"));
+    CHECK(!is_proved_early("algorithm=late_rank&ranks=16"));
+    CHECK(!is_proved_early("algorithm=chain&ranks=4&blocks=100"));
+}
+
 TEST_CASE("the map of the playground is what choose says") {
     const json row = fastest("collective=allreduce&ranks=12&bytes=8,64K,1M&model=5000,1,0.25");
     REQUIRE(row["cells"].size() == 3);

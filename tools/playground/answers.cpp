@@ -170,14 +170,17 @@ json plan(const question& q) {
     document["changes"] = asked.edits.size();
     cli::with_plain_plan(asked.what, [&](const auto& before) {
         // Both refuse: what is too long, and what cannot be changed.
-        const edited_plan plan(before, cli::affordable_schedules(asked.what), asked.edits);
+        std::vector<bough::schedule> schedules = cli::affordable_schedules(asked.what);
+        std::size_t steps = 0;
+        for (const bough::schedule& s : schedules) steps += s.steps.size();
+        document["cpp"] = program_of(asked, steps);
+        const edited_plan plan(before, std::move(schedules), asked.edits);
         const bough::verdict found = bough::verify(plan);
         document["verdict"] = json_of(found);
         if (found) document["traits"] = traits_of(found.traits, asked.what.collective);
         document["tree"] = tree_of(asked);
         document["run"] = can_run(found.fault) ? run_of(asked, bough::plan_ref(plan), plan.schedules()) : json();
     });
-    document["cpp"] = program_of(asked);
     return document;
 }
 

@@ -5,11 +5,13 @@
 
 #include "question.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace playground {
 
-std::string program_of(const asked_plan&);
+// `steps`: of all ranks, without the changes.
+std::string program_of(const asked_plan&, std::size_t steps);
 
 } // namespace playground
 
