@@ -13,6 +13,10 @@ browse(chromium, async shown => {
     await shown.load("file://" + page + link, "document.documentElement?.dataset.ready === '1'");
   }
   if (what === "check") {
+    // In a window that gets its scroll bar only when all is drawn.
+    await load("#collective=reduce&algorithm=fnomial&degree=3&ranks=20&beside=binomial", 1400, 2400);
+    for (const id of ["run", "graph"])
+      expect(await evaluate(`$("${id}").clientWidth <= $("${id}_frame").clientWidth`), id + " is not cut off at the right");
     // By keyboard alone: from the first control on, each has the focus in turn.
     await load("#ranks=13", 1400, 1000);
     expect((await said()) === "Proved right", "the first plan is proved");

@@ -63,6 +63,18 @@ if command -v chromium >/dev/null; then
     open "$link"
     has 'data-ready="1"'
     has 'needs a number from 1 to 256'
+    link='#collective=reduce&algorithm=of_another_version&rank=-1'
+    open "$link"
+    has '>Proved right</h1>'
+    has 'The link asks for reduce by "of_another_version", which this page does not have.'
+    has 'aria-label="Delete step 0 of rank 0"'
+    link='#collective=neighbour_allgather'
+    open "$link"
+    has 'The link asks for the collective "neighbour_allgather", which this page does not have.'
+    link='#ranks=8&%'
+    open "$link"
+    has 'over 8 ranks'
+    has 'The link has "%", which means nothing here.'
     # By keyboard, at three widths, with changes, the link and the map.
     [ -z "$node" ] || "$node" "$root/test/tools/browser.mjs" "$page" "$(command -v chromium)" check ||
         fail "the page, used as by a visitor"

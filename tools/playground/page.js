@@ -78,12 +78,27 @@ let catalogue, plan, besidePlan, collective, algorithm;
 const questionOf = keys => keys.filter(key => state[key] !== "").map(key => key + "=" + state[key]).join("&");
 const planKeys = ["collective", "algorithm", "degree", "ordered", "ranks", "root", "blocks", "bytes", "model", "edit"];
 const linkOf = () => "#" + Object.keys(defaults).filter(key => state[key] !== defaults[key]).map(key => key + "=" + state[key]).join("&");
+// What a link asks for. Returns a sentence where it names what there is not, as one from another version may.
 function readLink() {
+  let text = location.hash.slice(1), wrong = "";
+  try { text = decodeURIComponent(text); } catch { } // a lone %
   Object.assign(state, defaults);
-  for (const item of decodeURIComponent(location.hash.slice(1)).split("&")) {
+  for (const item of text.split("&").filter(Boolean)) {
     const [key, value = ""] = item.split("=");
     if (key in defaults) state[key] = value.replace(/[^\w.,:~-]/g, "");
+    else wrong ||= `The link has "${key}", which means nothing here.`;
   }
+  const named = catalogue.collectives.find(c => c.name === state.collective);
+  if (!named) return `The link asks for the collective "${state.collective}", which this page does not have.`;
+  const wanted = text.includes("algorithm=") ? [state.algorithm] : [];
+  const missing = [...wanted, state.beside].find(name => name && !named.algorithms.some(a => a.name === name));
+  return missing ? `The link asks for ${named.name} by "${missing}", which this page does not have.` : wrong;
+}
+function openLink() {
+  const wrong = readLink();
+  fillForm();
+  update();
+  if (wrong) refuse(wrong);
 }
 function tell(text) {
   $("told").textContent = text;
@@ -650,7 +665,7 @@ function showPlan(spent) {
   $("graph").setAttribute("aria-label", plan.tree ? "The tree: " + plan.tree.outline : "Ranks on a circle, with a line between those that exchange messages");
   $("outline").textContent = plan.tree ? plan.tree.outline : "";
   $("cpp").textContent = plan.cpp;
-  $("cpp_note").textContent = plan.changes ? "Without the changes: in C++ a plan is what its algorithm makes." : "";
+  $("cpp_note").textContent = "To run it: g++ -std=c++20 -I bough/include plan.cpp && ./a.out" + (plan.changes ? ". It lacks the changes: in C++ a plan is what its algorithm makes." : "");
   const head = element("thead", { class: "" });
   $("traits").replaceChildren(head, element("tbody", {}, ...(plan.traits ?? []).map(t => element("tr", {},
     element("th", { scope: "row" }, spoken(t.name)), element("td", { class: "value" }, valueText(t.value)), element("td", { class: "meaning" }, t.meaning)))));
@@ -747,6 +762,10 @@ function markMap() {
 
 // --- All of it -----------------------------------------------------------------------------------
 
+function refuse(sentence) {
+  $("refused").textContent = sentence;
+  $("refused").hidden = false;
+}
 function update() {
   stop();
   settle();
@@ -758,12 +777,11 @@ function update() {
       Object.assign(state, state.edit ? { edit: "" } : defaults);
       update();
     }
-    $("refused").textContent = answer.refused.replace(/^--/, "").replace(/^ALGORITHM: /, "");
-    $("refused").hidden = false;
+    refuse(answer.refused.replace(/^--/, "").replace(/^ALGORITHM: /, ""));
     return;
   }
   plan = answer;
-  if (!(Number(state.rank) < plan.size)) state.rank = "0";
+  if (!/^\d+$/.test(state.rank) || Number(state.rank) >= plan.size) state.rank = "0";
   if (!plan.verdict.right && plan.verdict.rank !== null && update.fault !== state.edit) state.rank = String(plan.verdict.rank);
   update.fault = state.edit;
   showForm();
@@ -842,7 +860,7 @@ function listen() {
     update();
     tell(`${state.ranks} ranks${bytes ? ", " + state.bytes + " bytes" : ""}`);
   });
-  window.addEventListener("hashchange", () => { readLink(); fillForm(); update(); });
+  window.addEventListener("hashchange", openLink);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   let width = window.innerWidth;
   window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; redraw(); } });
@@ -875,9 +893,7 @@ function redraw() {
   readPalette();
   drawMarks();
   catalogue = library.ask("catalogue", "");
-  readLink();
-  fillForm();
   listen();
-  update();
+  openLink();
   document.documentElement.dataset.ready = "1";
 })();
