@@ -44,7 +44,9 @@ browse(chromium, async ({ load, evaluate, expect, press, pause, resize, send, er
   }
   // Search, by keyboard: the name itself comes first, and Enter goes there.
   for (const [query, page] of [["allreduce", "reference/bough/allreduce.html#allreduce"], ["StepSink", "reference/bough/concepts/step_sink.html#StepSink"],
-                               ["nosuchname", ""], ["schedule_of", "#plan.schedule_of"], ["your first collective", "doc/tutorial/01"]]) {
+                               ["nosuchname", ""], ["schedule_of", "#plan.schedule_of"], ["your first collective", "doc/tutorial/01"],
+                               ["MPI_SUM", "doc/faq.html#coming-from-mpi"], ["MPI_Barrier", "reference/bough/barrier.html#barrier"], ['"bitwise reproducible"', "doc/concepts/reproducible_sums.html"],
+                               ["--neighbours", "neighbours"]]) {
     await load("file://" + path.join(site, "doc/concepts/op.html"), ready);
     await press("/");
     expect((await evaluate("document.activeElement.id")) === "search", "/ goes to the search");
@@ -58,6 +60,12 @@ browse(chromium, async ({ load, evaluate, expect, press, pause, resize, send, er
     for (let i = 0; i < 100 && opened !== first; ++i) { await pause(20); opened = await evaluate("location.href").catch(() => ""); }
     expect(opened === first, `Enter opens ${first}, and not ${opened}`);
   }
+  // A part of a word is worth less than a word: who looks for hang does not want exchange.
+  await load("file://" + path.join(site, "doc/concepts/op.html"), ready);
+  await press("/");
+  await send("Input.insertText", { text: "hang" });
+  for (let i = 0; i < 100 && await evaluate("index === null || list.hidden"); ++i) await pause(50);
+  expect(await evaluate("find('hang').slice(0, 5).every(found => /\\bhang/i.test(found.title + ' ' + found.text))"), "hang is found as a word first");
   // The menu of a small window, and the colours.
   await resize(360, 800);
   await load("file://" + path.join(site, "index.html"), ready);

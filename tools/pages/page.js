@@ -42,29 +42,51 @@ function load() {
   script.src = root + "search.js";
   document.head.append(script);
 }
-// How well an entry answers: the name itself first, then its beginning, a word of it, a part, the text.
-function worth(entry, words) {
-  let sum = 0;
-  for (const word of words) {
-    const at = entry.small.indexOf(word), last = entry.small.slice(entry.small.lastIndexOf("::") + 2);
-    if (entry.small === word || last === word || entry.small === "bough::" + word) sum += 100;
-    else if (last.startsWith(word)) sum += 60;
-    else if (at >= 0 && (at === 0 || /[^a-z0-9]/.test(entry.small[at - 1]))) sum += 40;
-    else if (at >= 0) sum += 20;
-    else if (entry.all.includes(word)) sum += 4;
-    else return 0;
+// Where a word stands in a text: 2 where a word of it begins, 1 only within one, 0 nowhere.
+function stands(text, word) {
+  let found = 0;
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    if (at === 0 || !/[a-z0-9]/.test(text[at - 1])) return 2;
+    found = 1;
   }
+  return found;
+}
+// How well an entry answers: the name itself first, then its beginning, a word of it, the text, parts of words.
+// 0: a word is missing, unless `some` are enough.
+function worth(entry, words, some) {
+  let sum = 0;
+  const last = entry.small.split("::").at(-1);
+  for (const word of words) {
+    if (entry.small === word || last === word) sum += 100;
+    else if (last.startsWith(word)) sum += 60;
+    else if (stands(entry.small, word) === 2) sum += 40;
+    else {
+      const part = [0, 1, 6][stands(entry.all, word)];
+      if (part === 0 && !some) return 0;
+      sum += part;
+    }
+  }
+  if (sum === 0) return 0;
   if (entry.kind === "member") sum -= 30 * words.length - 1;
   return Math.max(sum, 1) - entry.title.length / 1000;
 }
+// What was typed, word by word, without what stands around a word in text or on a command line: --ranks, "in place".
+const wordsOf = query => query.toLowerCase().split(/\s+/).map(word => word.replace(/^["'`-]+|["'`()]+$/g, "")).filter(Boolean);
+// The entries that have all words; else those with the words behind MPI_; else those with some.
 function find(query) {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(query);
   if (!words.length || index === null) return [];
-  return index.map(entry => [worth(entry, words), entry]).filter(([value]) => value > 0)
+  const best = (words, some) => index.map(entry => [worth(entry, words, some), entry]).filter(([value]) => value > 0)
     .sort((a, b) => b[0] - a[0]).slice(0, 30).map(([, entry]) => entry);
+  const bare = words.map(word => word.replace(/^mpi_(?=.)/, ""));
+  for (const [of, some] of [[words, false], [bare, false], ...(words.length > 1 ? [[bare, true]] : [])]) {
+    const found = best(of, some);
+    if (found.length) return found;
+  }
+  return [];
 }
 function excerpt(entry) {
-  const word = field.value.toLowerCase().split(/\s+/).find(Boolean), at = entry.text.toLowerCase().indexOf(word);
+  const text = entry.text.toLowerCase(), at = wordsOf(field.value).map(word => text.indexOf(word)).find(at => at >= 0) ?? -1;
   return at > 120 ? "... " + entry.text.slice(at - 60, at + 160) : entry.text.slice(0, 200);
 }
 function show() {
