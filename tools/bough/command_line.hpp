@@ -72,10 +72,9 @@ inline constexpr const char* about_plan_collectives =
     "reduce, allreduce, broadcast, barrier, gather, scatter, reduce_scatter, allgather, scan, exscan, alltoall, "
     "neighbour_allgather or neighbour_alltoall";
 inline constexpr const char* about_neighbours =
-    "Of neighbour_allgather and neighbour_alltoall: star:8x8 or box:4x4x4 on a torus, the latter with all around; with "
-    ",ends on a grid that is none, with ,2 up to 2 further; or a file with a line as '0: 1 2' for each rank that "
-    "sends. "
-    "It says how many ranks there are";
+    "Who sends to whom in neighbour_allgather and neighbour_alltoall, and so how many ranks there are: star:8x8, a "
+    "torus with neighbours along the axes; box:4x4x4, also across corners; star:8x8,ends, a grid whose ends do not "
+    "meet; star:8x8,2, neighbours up to 2 away; or a file with a line such as '0: 1 2' for each rank that sends";
 inline constexpr const char* about_degree =
     "f of fnomial, k of degree_k, arity of kary and dual_root, ports of circulant and swing";
 
