@@ -122,6 +122,7 @@
 #include <bough/interchange/msccl.hpp>
 #include <bough/interchange/network.hpp>
 #include <bough/interchange/run_trace.hpp>
+#include <bough/interchange/slurm_topology.hpp>
 #include <bough/measure/heterogeneous.hpp>
 #include <bough/measure/one_sided.hpp>
 #include <bough/measure/remote_writes.hpp>

@@ -6,6 +6,7 @@
 #include "models.hpp"
 #include "parse.hpp"
 #include <bough/interchange/network.hpp>
+#include <bough/interchange/slurm_topology.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -21,7 +22,8 @@ namespace cli {
 
 namespace {
 
-constexpr std::string_view known_networks = "crossbar, fat_tree, torus, mesh, dragonfly, rails, sockets, irregular";
+constexpr std::string_view known_networks =
+    "crossbar, fat_tree, torus, mesh, dragonfly, rails, sockets, irregular, slurm";
 
 using strings = std::vector<std::string>;
 
@@ -191,14 +193,17 @@ simulated_model parse_simulated_model(const std::string& text) {
 
 namespace {
 
-bough::network read_network_file(const std::string& argument, const std::string& name) {
+std::string text_of_file(const std::string& argument, const std::string& name, const std::string& or_else) {
     std::ifstream in(name, std::ios::binary);
-    if (!in)
-        throw usage_error(argument,
-                          "there is no file '" + name + "', and it is none of " + std::string(known_networks));
+    if (!in) throw usage_error(argument, "there is no file '" + name + "'" + or_else);
     std::ostringstream text;
     text << in.rdbuf();
-    bough::network_file file = bough::read_network(text.str());
+    return text.str();
+}
+
+bough::network read_network_file(const std::string& argument, const std::string& name) {
+    const std::string text = text_of_file(argument, name, ", and it is none of " + std::string(known_networks));
+    bough::network_file file = bough::read_network(text);
     if (!file.network) throw usage_error(argument, name + ": " + to_string(file.fault));
     return *std::move(file.network);
 }
@@ -315,6 +320,13 @@ bough::network network_of(const std::string& kind, const network_numbers& n, std
         if ((hosts + switches - 1) / switches + (switches == 1 ? 0 : 2) > ports)
             throw usage_error(argument, "each switch needs a port for each of its hosts and two more");
         return bough::network::irregular(hosts, switches, ports, percent, seed, n.speed(4));
+    }
+    if (kind == "slurm") {
+        n.check(2, 3, "slurm:FILE,SPEED or slurm:FILE,SPEED,SWITCH_SPEED");
+        const std::string text = text_of_file(argument, n.text(0), "");
+        bough::slurm_topology read = bough::read_slurm_topology(text, n.speed(1), n.speed(2, n.speed(1)));
+        if (!read.network) throw usage_error(argument, n.text(0) + ": " + to_string(read.fault));
+        return *std::move(read.network);
     }
     throw usage_error(argument, "there is no '" + kind + "'; known are " + std::string(known_networks));
 }

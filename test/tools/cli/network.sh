@@ -44,3 +44,21 @@ refuses "--network: $scratch/net: line 2: cable: needs a speed in bytes per ns t
 printf 'hosts 2\ncable 0 1 1\nplace 1 0\n' >"$scratch/net"
 run 0 simulate allreduce ring --ranks 2 --network "$scratch/net"
 refuses "--network: placement: must name a host of the network for each rank" simulate allreduce ring --ranks 3 --network "$scratch/net"
+
+# Slurm's topology.conf.
+conf=$scratch/topology.conf
+printf 'SwitchName=leaf1 Nodes=tux[0-3]\nSwitchName=leaf2 Nodes=tux[4-7]\nSwitchName=top Switches=leaf[1-2]\n' >"$conf"
+run 0 network "slurm:$conf,12.5,50,hop=50ns"
+prints "8 hosts, 3 switches"
+prints "of hosts          8 cables of 12.5 bytes per ns"
+prints "between switches  2 cables of 50 bytes per ns"
+prints "from host to host 2 to 4 links"
+run 0 network "slurm:$conf,12.5" --format file
+prints "cable 8 10 12.5"
+run 0 choose allreduce --ranks 8 --bytes 1M --network "slurm:$conf,12.5,50"
+prints "of what this network can do"
+printf 'SwitchName=leaf1 Nodes=tux[0-3\n' >"$conf"
+refuses "--network: $conf: line 1: Nodes: 'tux[0-3' is no list" network "slurm:$conf,12.5"
+refuses "--network: a cable has a speed above 0" network "slurm:$conf,0"
+refuses "--network: needs slurm:FILE,SPEED or slurm:FILE,SPEED,SWITCH_SPEED" network "slurm:$conf"
+refuses "--network: there is no file 'nothing'" network slurm:nothing,1
