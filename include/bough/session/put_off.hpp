@@ -84,7 +84,7 @@ private:
         return messages_.read(matched_.early(), e, m);
     }
     template <class F>
-    void or_add(const event& e, const F& f) {
+    void or_add([[maybe_unused]] const event& e, const F& f) {
 #if BOUGH_HAS_EXCEPTIONS
         try {
             f();
