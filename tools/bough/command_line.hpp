@@ -64,7 +64,8 @@ inline constexpr const char* about_extents = "Of the torus that the ranks form, 
                                              "dimension. One ring if not given";
 inline constexpr const char* about_networks =
     "crossbar:64,1 fat_tree:4,3,1 fat_tree:8x8/1x4,1 torus:4x4x4,1 torus:4x4x4,1,6 mesh:4x6,1 dragonfly:4,2,2,1 "
-    "rails:4,8,1,6 sockets:4,2,16,1,8,2 irregular:64,16,8,50,1 slurm:topology.conf,12.5,50; numbers at the end are "
+    "rails:4,8,1,6 sockets:4,2,16,1,8,2 irregular:64,16,8,50,1 slurm:topology.conf,12.5,50 "
+    "hwloc:node.xml,4,12.5,40,20; numbers at the end are "
     "bytes per ns of cables; "
     ",hop=50ns behind them is the time of each link; or a file that 'bough network --format file' wrote";
 inline constexpr const char* about_collectives =

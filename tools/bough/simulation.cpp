@@ -3,6 +3,7 @@
 #include "simulation.hpp"
 
 #include "catalogue.hpp"
+#include "hwloc_file.hpp"
 #include "models.hpp"
 #include "parse.hpp"
 #include <bough/interchange/network.hpp>
@@ -23,7 +24,7 @@ namespace cli {
 namespace {
 
 constexpr std::string_view known_networks =
-    "crossbar, fat_tree, torus, mesh, dragonfly, rails, sockets, irregular, slurm";
+    "crossbar, fat_tree, torus, mesh, dragonfly, rails, sockets, irregular, slurm, hwloc";
 
 using strings = std::vector<std::string>;
 
@@ -327,6 +328,15 @@ bough::network network_of(const std::string& kind, const network_numbers& n, std
         bough::slurm_topology read = bough::read_slurm_topology(text, n.speed(1), n.speed(2, n.speed(1)));
         if (!read.network) throw usage_error(argument, n.text(0) + ": " + to_string(read.fault));
         return *std::move(read.network);
+    }
+    if (kind == "hwloc") {
+        n.check(5, 5, "hwloc:FILE,NODES,CARD_SPEED,BETWEEN_SPEED,CORE_SPEED");
+        machine_shape machine;
+        if (const bough::import_fault bad = read_hwloc(text_of_file(argument, n.text(0), ""), machine); !bad.none())
+            throw usage_error(argument, n.text(0) + ": " + to_string(bad));
+        const std::uint32_t nodes = n.count(1, 1, most);
+        n.bounded({nodes, machine.sockets, machine.cores});
+        return bough::network::sockets(nodes, machine.sockets, machine.cores, n.speed(2), n.speed(3), n.speed(4));
     }
     throw usage_error(argument, "there is no '" + kind + "'; known are " + std::string(known_networks));
 }

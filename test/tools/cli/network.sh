@@ -62,3 +62,30 @@ refuses "--network: $conf: line 1: Nodes: 'tux[0-3' is no list" network "slurm:$
 refuses "--network: a cable has a speed above 0" network "slurm:$conf,0"
 refuses "--network: needs slurm:FILE,SPEED or slurm:FILE,SPEED,SWITCH_SPEED" network "slurm:$conf"
 refuses "--network: there is no file 'nothing'" network slurm:nothing,1
+
+# hwloc's XML.
+object() { printf '<object type="%s">%s</object>' "$1" "$2"; }
+machine() { printf '<topology>%s</topology>' "$(object Machine "$1")" >"$scratch/node.xml"; }
+core=$(object L2Cache "$(object Core "$(object PU '')")")
+machine "$(object Package "$core$core$core")$(object Package "$(object NUMANode '')$core$core$core")"
+if "$bough" network "hwloc:$scratch/node.xml,2,12.5,40,20" 2>&1 | grep -q 'built without pugixml'; then
+    echo "left out: hwloc's XML needs pugixml"
+else
+    run 0 network "hwloc:$scratch/node.xml,2,12.5,40,20" --format file
+    keep said
+    run 0 network sockets:2,2,3,12.5,40,20 --format file
+    cmp -s "$scratch/said" "$scratch/out" || fail "hwloc's machine is another network than its sockets"
+    machine "$(object Package "$core$core")$(object Package "$core")"
+    refuses "--network: $scratch/node.xml: a package has 1 cores, and another one 2" \
+        network "hwloc:$scratch/node.xml,2,12.5,40,20"
+    machine "$core"
+    refuses "--network: $scratch/node.xml: the machine has no package" network "hwloc:$scratch/node.xml,2,12.5,40,20"
+    machine "$(object Package '')"
+    refuses "--network: $scratch/node.xml: a package has no cores" network "hwloc:$scratch/node.xml,2,12.5,40,20"
+    printf '<algo/>' >"$scratch/node.xml"
+    refuses "--network: $scratch/node.xml: there is no element topology" network "hwloc:$scratch/node.xml,2,12.5,40,20"
+    printf '<topology' >"$scratch/node.xml"
+    refuses "--network: $scratch/node.xml: this is no XML" network "hwloc:$scratch/node.xml,2,12.5,40,20"
+fi
+refuses "--network: needs hwloc:FILE,NODES,CARD_SPEED,BETWEEN_SPEED,CORE_SPEED" network hwloc:none,1
+refuses "--network: there is no file 'nothing'" network hwloc:nothing,1,1,1,1
