@@ -120,16 +120,17 @@ private:
             if (make_proof<M>(key, who, accepting_, connecting_, proof)) (void)session_.send(proof);
             return fails(errc::protocol_error);
         }
-        if (!read_greeting(greeting, accepting_) || !M::random(connecting_) ||
-            !make_proof<M>(key, who, accepting_, connecting_, proof))
-            return fails(errc::protocol_error);
+        if (!read_greeting(greeting, accepting_)) return fails(errc::protocol_error);
+        if (!M::random(connecting_) || !make_proof<M>(key, who, accepting_, connecting_, proof))
+            return fails(errc::no_resources);
         stage_ = attempt_stage::greeted;
         // dead: it has given up waiting.
         return session_.send(proof) ? outcome::moved : fails(errc::peer_dead);
     }
     outcome hear_answer(const introduction& who, const job_key& key) {
         tcp_answer said;
-        if (!check_answer<M>(key, who, accepting_, connecting_, heard_, said)) return fails(errc::protocol_error);
+        if (!check_answer<M>(key, who, accepting_, connecting_, heard_, said))
+            return fails(is_short_of_macs<M>() ? errc::no_resources : errc::protocol_error);
         if (said.verdict == tcp_verdict::taken) return outcome::taken;
         if (!session_.send(make_seal())) return fails(errc::peer_dead);
         window_kib_ = said.window_kib;

@@ -175,7 +175,9 @@ private:
             // What has come counts, however late this rank looks at it.
             return c.attempt.is_near() && c.near.is_over(now_ns_) && fail(c, errc::deadline, host);
         case outcome::moved: return false;
-        case outcome::failed: return fail(c, c.attempt.why(), host);
+        case outcome::failed:
+            if (c.attempt.why() == errc::no_resources) ++shortages_;
+            return fail(c, c.attempt.why(), host);
         case outcome::taken: return fail(c, errc::ok, host);
         case outcome::welcome: break;
         }

@@ -206,6 +206,13 @@ bool check_proof(const job_key& key, const introduction& mine, const nonce& acce
     return M::equal(tag, std::span(m).template subspan<64, mac_bytes>());
 }
 
+// Is there no memory to make a MAC? Then a check that fails says nothing about the message.
+template <Mac M>
+bool is_short_of_macs() {
+    std::array<std::byte, mac_bytes> key{}, tag{};
+    return !M::authenticate(key, {}, tag);
+}
+
 template <Mac M>
 bool make_answer(const job_key& key, const introduction& who, const nonce& accepting, const nonce& connecting,
                  const tcp_answer& said, answer_message& m) {

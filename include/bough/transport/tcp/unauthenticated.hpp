@@ -90,7 +90,8 @@ public:
     // What differs, if a connection came from a build that may not talk to this one. It has proved nothing.
     const status& other_build() const noexcept { return other_build_; }
     // How often a connection could not be accepted, while there was no other one to close instead,
-    // because the process or the system was out of descriptors or memory.
+    // because the process or the system was out of descriptors or memory; and how often one was turned away while
+    // there was no memory to check what it said.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
     // Accepts what waits at a listening socket. `is_near`: a Unix socket.
@@ -131,7 +132,10 @@ public:
             if (what == heard::in_part) return false;
             authenticated.make_room();
             unique_fd socket(c.descriptor);
-            if (what == heard::nonsense || !check(c, std::move(socket), now_ns, host, authenticated)) ++turned_away_;
+            if (what == heard::nonsense || !check(c, std::move(socket), now_ns, host, authenticated)) {
+                ++turned_away_;
+                if (is_short_of_macs<M>()) ++shortages_;
+            }
             return true;
         });
     }
