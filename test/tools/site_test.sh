@@ -29,10 +29,10 @@ if command -v chromium >/dev/null; then
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
     # open LINK: what the page has become, in $scratch/dom. (As root Chromium has no sandbox.) Its
-    # clock does not wait for WebAssembly to be compiled, so on a busy machine it is given more.
+    # clock does not wait for WebAssembly to be compiled, so on a busy machine it is given more, and tried again.
     open() {
         local budget
-        for budget in 5000 20000 80000 320000; do
+        for budget in 5000 20000 80000 320000 320000 320000 640000 640000 640000 1280000 1280000 1280000; do
             timeout 120 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/profile" \
                 --virtual-time-budget=$budget --window-size=360,780 --dump-dom "file://$page$1" \
                 >"$scratch/dom" 2>"$scratch/log" || fail "Chromium ends with $? for '$1'"
