@@ -68,6 +68,20 @@ TEST_CASE("slurm topology: lists of names") {
     }
 }
 
+TEST_CASE("slurm topology: a short file does not take much memory or stack") {
+    const std::string longest(255, 'a');
+    CHECK(nodes_of(longest) == names{longest});
+    CHECK(nodes_of(longest.substr(1) + "[1]") == names{longest.substr(1) + "1"});
+    std::string lists = "a";
+    for (int i = 0; i != 300'000; ++i) lists += "[1]";
+    for (const std::string& wrong : {longest + "a", longest + "[1]", "[10]" + longest.substr(1), lists})
+        CHECK(fault_of_topology("SwitchName=s Nodes=" + wrong).ends_with("as tux[0-2,7]"));
+    std::string all_to_all;
+    for (int s = 0; s != 40; ++s)
+        all_to_all += "SwitchName=s" + std::to_string(s) + " Nodes=a" + std::to_string(s) + " Switches=t[0-65534]\n";
+    CHECK(fault_of_topology(all_to_all) == "line 17: more than 1048576 cables");
+}
+
 TEST_CASE("slurm topology: what is wrong is said, with its line") {
     CHECK(fault_of_topology("") == "there is no line with a SwitchName");
     CHECK(fault_of_topology("# nothing\n\n") == "there is no line with a SwitchName");

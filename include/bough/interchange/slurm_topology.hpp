@@ -15,8 +15,9 @@
 // `switch_speed` of those between switches. Hosts are numbered as the file names the nodes, in its order, and rank
 // r is on host r unless placement is set.
 // Words are separated by blanks; a line whose last character is \ goes on in the next. Names of what
-// stands left of = may be in small letters. A file of more than most_network_hosts nodes is refused, and
-// so is one in which a node has no way to another, or stands below two switches.
+// stands left of = may be in small letters. A name has at most 255 characters. A file of more than
+// most_network_hosts nodes or most_network_cables cables is refused, and so is one in which a node has
+// no way to another, or stands below two switches.
 // Source: topology.conf(5) of Slurm.
 #ifndef BOUGH_INTERCHANGE_SLURM_TOPOLOGY_HPP
 #define BOUGH_INTERCHANGE_SLURM_TOPOLOGY_HPP
@@ -49,9 +50,12 @@ struct slurm_topology {
 
 namespace detail {
 
-// The names of a list as "a,tux[0-2,07]-ib[1-2]", in order. False: it is none, or has more than `most` names.
+// The names of a list as "a,tux[0-2,07]-ib[1-2]", in order. False: it is none, or has more than `most`
+// names, or too long a name.
 class slurm_names {
 public:
+    static constexpr std::size_t longest = 255; // characters of a name; each list in brackets adds one or more
+
     slurm_names(std::vector<std::string>& names, std::size_t most) : names_(names), most_(most) {}
 
     bool add(std::string_view list) {
@@ -71,6 +75,7 @@ private:
     // `before`: what stands left of the rest already.
     bool expand(const std::string& before, std::string_view rest) {
         const std::size_t open = rest.find('[');
+        if (before.size() + std::min(open, rest.size()) > longest) return false;
         if (open == std::string_view::npos) {
             if (names_.size() == most_) return false;
             names_.push_back(before + std::string(rest));
@@ -185,6 +190,8 @@ private:
             return void(fail("switch " + name + " has neither Nodes nor Switches"));
         if (switches_.size() == most_network_vertices - most_network_hosts)
             return void(fail("more than " + std::to_string(switches_.size()) + " switches"));
+        if ((cables_ += made.hosts.size() + made.below.size()) > most_network_cables)
+            return void(fail("more than " + std::to_string(most_network_cables) + " cables"));
         order_.push_back(name);
         if (!switches_.emplace(name, std::move(made)).second) fail("switch " + name + " has a line already");
     }
@@ -205,7 +212,6 @@ private:
         network all(hosts, static_cast<std::uint32_t>(switches_.size()));
         std::map<std::string_view, std::uint32_t> vertices;
         for (std::uint32_t s = 0; s != order_.size(); ++s) vertices.emplace(order_[s], hosts + s);
-        std::size_t cables = hosts;
         for (const std::string& name : order_) {
             const switch_line& found = switches_.at(name);
             line_ = found.line;
@@ -215,7 +221,6 @@ private:
                 const auto other = vertices.find(below);
                 if (other == vertices.end()) return fail("Switches: there is no switch " + below);
                 if (other->second == vertex) return fail("Switches: " + below + " is below itself");
-                if (++cables > most_network_cables) return fail("more than " + std::to_string(cables - 1) + " cables");
                 all.join(other->second, vertex, switch_speed_);
             }
         }
@@ -233,7 +238,7 @@ private:
 
     std::string_view text_;
     double node_speed_, switch_speed_;
-    std::size_t line_ = 0, next_ = 1;
+    std::size_t line_ = 0, next_ = 1, cables_ = 0;
     std::map<std::string, std::size_t> hosts_;
     std::map<std::string, switch_line> switches_;
     std::vector<std::string> order_; // of the switches, as in the file
