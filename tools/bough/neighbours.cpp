@@ -19,50 +19,51 @@ namespace {
 
 constexpr std::string_view option = "--neighbours";
 
-neighbours checked(neighbours made) {
+// `argument`: what a sentence about a fault begins with, here and below.
+neighbours checked(std::string_view argument, neighbours made) {
     const bough::status bad = made.around.check(made.ranks);
     if (!bad) return made;
     std::string sentence = bad.argument;
     sentence.erase(0, sentence.starts_with("neighbours: ") ? std::string_view("neighbours: ").size() : 0);
-    throw usage_error(option, sentence + (bad.peer == bough::no_rank ? "" : ": rank " + std::to_string(bad.peer)));
+    throw usage_error(argument, sentence + (bad.peer == bough::no_rank ? "" : ": rank " + std::to_string(bad.peer)));
 }
 
 bool names_a_grid(std::string_view text) { return text.starts_with("star:") || text.starts_with("box:"); }
 
 // Pre: names_a_grid(text).
-neighbours grid_of(const std::string& text) {
+neighbours grid_of(std::string_view argument, const std::string& text) {
     std::istringstream words(text.substr(text.find(':') + 1));
     std::string word;
     std::getline(words, word, ',');
     bough::grid_neighbours grid;
-    grid.extents = parse_extents(option, word);
+    grid.extents = parse_extents(argument, word);
     std::uint64_t ranks = 1, reach = 1;
     for (std::uint32_t d = 0; d != grid.extents.dimensions; ++d)
         if ((ranks *= grid.extents.extent[d]) > most_steps)
-            throw usage_error(option, "at most " + std::to_string(most_steps) + " ranks");
+            throw usage_error(argument, "at most " + std::to_string(most_steps) + " ranks");
     while (std::getline(words, word, ','))
         if (word == "ends")
             std::fill_n(grid.ends, grid.extents.dimensions, true);
         else
-            reach = parse_number(option, word, 1, 1u << 16);
+            reach = parse_number(argument, word, 1, 1u << 16);
     const bool star = text.starts_with("star:");
     std::uint64_t offsets = star ? 0 : 1;
     for (std::uint32_t d = 0; d != grid.extents.dimensions && offsets <= most_steps; ++d)
         offsets = star ? offsets + 2 * reach : offsets * (2 * reach + 1);
     if (offsets * ranks > most_steps)
-        throw usage_error(option, "at most " + std::to_string(most_steps) + " neighbours of all ranks together");
+        throw usage_error(argument, "at most " + std::to_string(most_steps) + " neighbours of all ranks together");
     const auto far = static_cast<std::int32_t>(reach);
     grid.offsets =
         star ? bough::star_offsets(grid.extents.dimensions, far) : bough::box_offsets(grid.extents.dimensions, far);
-    return checked({std::move(grid), static_cast<bough::rank_t>(ranks), text});
+    return checked(argument, {std::move(grid), static_cast<bough::rank_t>(ranks), text});
 }
 
-neighbours graph_of(std::vector<std::vector<bough::rank_t>> destinations) {
+neighbours graph_of(std::string_view argument, std::vector<std::vector<bough::rank_t>> destinations) {
     neighbours made;
     made.ranks = static_cast<bough::rank_t>(destinations.size());
     made.written = destinations;
     made.around = bough::graph_neighbours{.destinations = std::move(destinations)};
-    return checked(std::move(made));
+    return checked(argument, std::move(made));
 }
 
 // A line as "0: 1 2"; nothing on an empty one. `line`: its number, for the sentence.
@@ -105,15 +106,17 @@ neighbours file_of(const std::string& path) {
     std::string text;
     for (std::size_t line = 1; std::getline(in, text); ++line) read_line(path, line, text, all, told);
     if (in.bad() || all.empty()) throw usage_error(option, "file '" + path + "': names no ranks");
-    return graph_of(std::move(all));
+    return graph_of(option, std::move(all));
 }
 
 } // namespace
 
-neighbours parse_neighbours(const std::string& typed) { return names_a_grid(typed) ? grid_of(typed) : file_of(typed); }
+neighbours parse_neighbours(const std::string& typed) {
+    return names_a_grid(typed) ? grid_of(option, typed) : file_of(typed);
+}
 
-std::optional<neighbours> neighbours_of(const json& written) {
-    if (written.is_string() && names_a_grid(written.get<std::string>())) return grid_of(written);
+std::optional<neighbours> neighbours_of(std::string_view argument, const json& written) {
+    if (written.is_string() && names_a_grid(written.get<std::string>())) return grid_of(argument, written);
     if (!written.is_array() || written.empty() || written.size() > most_steps) return std::nullopt;
     std::vector<std::vector<bough::rank_t>> all;
     for (const json& list : written) {
@@ -124,7 +127,7 @@ std::optional<neighbours> neighbours_of(const json& written) {
             to.push_back(rank);
         }
     }
-    return graph_of(std::move(all));
+    return graph_of(argument, std::move(all));
 }
 
 } // namespace cli

@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cli {
 
@@ -24,9 +25,9 @@ struct neighbours {
 // Throws usage_error.
 neighbours parse_neighbours(const std::string& typed);
 
-// Of what stands in a file that was written before; it names no other file. Nothing: it is not of this kind. Throws
-// usage_error if it is wrong.
-std::optional<neighbours> neighbours_of(const json& written);
+// Of what stands in a file that was written before; it names no other file. Nothing: it is not of this
+// kind. Throws usage_error, which begins with `argument`, if it is wrong.
+std::optional<neighbours> neighbours_of(std::string_view argument, const json& written);
 
 } // namespace cli
 

@@ -23,9 +23,8 @@ class reader {
 public:
     explicit reader(const std::string& path) : path_(path) {}
 
-    [[noreturn]] void refuse(const std::string& what) const {
-        throw usage_error("--schedule", "file '" + path_ + "': " + what);
-    }
+    std::string argument() const { return "--schedule: file '" + path_ + "'"; }
+    [[noreturn]] void refuse(const std::string& what) const { throw usage_error(argument(), what); }
 
     json document() const {
         std::ifstream in(path_);
@@ -108,7 +107,7 @@ schedule_file read_schedule_file(const std::string& path) {
     if (!collective) in.refuse("there is no collective '" + name + "'");
     file.collective = *collective;
     if (has_neighbours(file.collective)) {
-        auto who = neighbours_of(in.member(document, "neighbours"));
+        auto who = neighbours_of(in.argument() + ": \"neighbours\"", in.member(document, "neighbours"));
         if (!who) in.refuse("\"neighbours\" is no grid, as \"box:4x4x4\", and does not list whom each rank sends to");
         file.neighbours = std::move(*who);
     }

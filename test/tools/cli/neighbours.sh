@@ -52,6 +52,11 @@ edit grid.json 's/box:4x3,ends/box:4x4/'
 refuses "--schedule: file '$bad': \"neighbours\" is of another number of ranks" verify --schedule "$bad"
 edit grid.json "s|box:4x3,ends|$graph|"
 refuses "--schedule: file '$bad': \"neighbours\" is no grid" verify --schedule "$bad"
+edit grid.json 's/box:4x3,ends/box:4x/'
+refuses "--schedule: file '$bad': \"neighbours\": needs a whole number, not ''" verify --schedule "$bad"
+edit grid.json 's/"box:4x3,ends"/[[12]]/'
+refuses "--schedule: file '$bad': \"neighbours\": a destination is not a rank of the group: rank 0" \
+    verify --schedule "$bad"
 edit grid.json 's/"neighbours"/"others"/'
 refuses "--schedule: file '$bad': lacks \"neighbours\"" verify --schedule "$bad"
 
