@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Fifty connected networks of 2 to 6 hosts, for whatever must hold on all of them. Speeds are bytes per ns.
+// Fifty connected networks of 2 to 6 hosts, for what must hold on all of them. Speeds are bytes per ns.
 #ifndef BOUGH_TEST_SELECT_SMALL_NETWORKS_HPP
 #define BOUGH_TEST_SELECT_SMALL_NETWORKS_HPP
 
@@ -30,8 +30,8 @@ inline bough::network of_cables(std::uint32_t hosts, std::uint32_t switches, con
     made.route();
     return made;
 }
-// Each host has a switch of its own, with a cable as fast as all that the switch has to others, and the cables join
-// the switches: so hosts seem to be joined themselves, and messages pass through them.
+// Each host has a switch of its own, with a cable as fast as all that the switch has to others, and the
+// cables join the switches: so hosts seem to be joined themselves, and messages pass through them.
 inline bough::network joined_hosts(std::uint32_t hosts, std::vector<cable> cables) {
     std::vector<double> sum(hosts, 0);
     for (cable& c : cables) {

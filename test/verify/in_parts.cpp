@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Proofs in parts: the same verdict as that of the whole proof, for right and wrong plans, and with the compilers'
-// default limits for 128 ranks.
+// Proofs in parts: the same verdict as that of the whole proof, for right and wrong plans, and with the
+// compilers' default limits for 128 ranks.
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>

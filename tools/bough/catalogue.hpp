@@ -177,12 +177,12 @@ decltype(auto) with_plan(const problem& what, F&& f) {
     return with_plain_plan(what, f);
 }
 
-// The limit on what is written out or proved: the steps of all ranks, and blocks times ranks. About a gigabyte.
+// The limit on what is written out or proved: the steps of all ranks, and blocks times ranks. About 1 GB.
 inline constexpr std::uint64_t most_steps = std::uint64_t{1} << 22;
 
 // Throws usage_error if the plan has more steps than most_steps (of one rank, if given), or more blocks. Returns the steps.
 std::uint64_t check_affordable(const problem&, std::optional<bough::rank_t> only = {});
-// The steps of all ranks, by rank. Throws usage_error as check_affordable(), before memory is taken for too many.
+// The steps of all ranks, by rank. Throws usage_error as check_affordable(), before it takes memory.
 std::vector<bough::schedule> affordable_schedules(const problem&);
 
 } // namespace cli

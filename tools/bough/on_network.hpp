@@ -25,13 +25,14 @@ struct priced_network {
 std::optional<priced_network> parse_priced_network(const std::string& network, const std::string& model,
                                                    bough::rank_t most_ranks);
 
-// As parse_problem, with the algorithm packed_trees, too: its trees are packed for --network. Whoever does not run
-// plans over networks has no other use for that. Throws usage_error.
+// As parse_problem, with the algorithm packed_trees, too: its trees are packed for --network. Whoever
+// does not run plans over networks has no other use for that. Throws usage_error.
 enum class runs_over { nothing, network };
 problem parse_plan(const plan_arguments&, runs_over = runs_over::nothing);
 // The same for so many ranks, of a range, whatever --ranks is.
 problem parse_plan(const plan_arguments&, bough::rank_t ranks, runs_over = runs_over::nothing);
-// The least time that any plan can have along the paths that messages take, if a search for packed trees proves it, else 0.
+// The least time that any plan can have along the paths that messages take, if a search for packed trees
+// proves it, else 0.
 double least_along_paths(const priced_network&, collective, const bough::dimensions&, std::uint64_t bytes);
 
 // The standard candidates and those of the network.

@@ -4,25 +4,25 @@
 //
 //   packed_trees_broadcast{trees}        down from the root of all trees
 //   packed_trees_reduce{trees}           up to it
-//   packed_trees_allreduce{up, down}     up tree i and down tree i have one root, which may be another one for
-//                                        each i
+//   packed_trees_allreduce{up, down}     up tree i and down tree i have one root, which may be another
+//                                        one for each i
 //
 // Ranks       those for which the trees were made
 // Op          commutative: the trees do not keep rank order
-// Rounds      n blocks are n / k chunks; a chunk moves one link further a turn, so there are n / k + d turns,
-//             where d is the depth of the trees, of both together for allreduce
-// Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries n / k for each tree that has it
+// Rounds      n blocks are n / k chunks; a chunk moves one link further a turn, so there are n / k + d
+//             turns, where d is the depth of the trees, of both together for allreduce
+// Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries n / k for each of its trees
 // Combines    (p - 1) n blocks in all; a broadcast none
-// Scratch     reduce: on an inner rank, for each block of a tree, one to land in for each child and one to
-//             accumulate in; allreduce: only to land in; broadcast: none
+// Scratch     reduce: on an inner rank, for each block of a tree, one to land in for each child and one
+//             to accumulate in; allreduce: only to land in; broadcast: none
 // Time        beta m of the busiest link, and d / (n / k) of it for filling the pipeline
 // Determinism the bracket of a block depends on its tree; every rank of an allreduce gets the root's bits
 // Errors      check(): no trees, something that is not a tree, trees of another size or root
-// Source      bough; packing of trees: Edmonds, "Edge-Disjoint Branchings", 1973; for collectives: ForestColl,
-//             arXiv 2402.06787
+// Source      bough; packing of trees: Edmonds, "Edge-Disjoint Branchings", 1973; for collectives:
+//             ForestColl, arXiv 2402.06787
 //
-// Picture, broadcast, p = 3, root 0, trees 0 > 1 > 2 and 0 > 2 > 1: while 0 sends to 1 and 2, these exchange
-// what they have.
+// Picture, broadcast, p = 3, root 0, trees 0 > 1 > 2 and 0 > 2 > 1: while 0 sends to 1 and 2, these
+// exchange what they have.
 #ifndef BOUGH_ALGORITHM_PACKED_TREES_HPP
 #define BOUGH_ALGORITHM_PACKED_TREES_HPP
 

@@ -10,10 +10,10 @@
 //   SwitchName=leaf2 Nodes=tux[08-11]          numbers keep their zeros: tux08, tux09, tux10, tux11
 //   SwitchName=top Switches=leaf[1-2]
 //
-// The file says what is joined, and not how fast it is: its LinkSpeed means nothing to Slurm, and nothing here.
-// So the speeds of cables are given, in bytes per ns each way: `node_speed` of those from a node to its switch,
-// `switch_speed` of those between switches. Hosts are numbered as the file names the nodes, in its order, and rank
-// r is on host r unless placement is set.
+// The file says what is joined, and not how fast it is: its LinkSpeed means nothing to Slurm, and nothing
+// here. So the speeds of cables are given, in bytes per ns each way: `node_speed` of those from a node to
+// its switch, `switch_speed` of those between switches. Hosts are numbered as the file names the nodes,
+// in its order, and rank r is on host r unless placement is set.
 // Words are separated by blanks; a line whose last character is \ goes on in the next. Names of what
 // stands left of = may be in small letters. A name has at most 255 characters. A file of more than
 // most_network_hosts nodes or most_network_cables cables is refused, and so is one in which a node has

@@ -44,7 +44,7 @@ struct dependences {
 
 namespace detail {
 
-// The number under which block_places knows a storage: that of its buffer; the output stands for the input.
+// The number under which block_places knows a storage: that of its buffer; the input has the output's.
 constexpr std::uint32_t storage_place(const slice& s) noexcept { return s.buffer.index == 0 ? 1 : s.buffer.index; }
 
 // A place for every block of every storage that steps touch.
@@ -61,7 +61,7 @@ constexpr void add_places(block_places<>& places, std::span<const step> steps) {
 template <int = 0>
 class block_history {
 public:
-    // `places`: settled, with those of all blocks that will be read or written; `end`: how many there are.
+    // `places`: settled, with those of all blocks that will be read or written; `end`: their number.
     constexpr block_history(const block_places<>& places, std::size_t end) : places_(places), cells_(end, cell{}) {}
 
     template <class F>
@@ -99,8 +99,8 @@ private:
     plain_list<reader> entries_;
 };
 
-// Calls f(i, earlier) for each step i and each step that it must wait for, i ascending. `places`, `end`: as
-// block_history takes them.
+// Calls f(i, earlier) for each step i and each step that it must wait for, i ascending. `places`, `end`:
+// as block_history takes them.
 template <class F>
 constexpr void for_each_dependence(std::span<const step> steps, const block_places<>& places, std::size_t end, F&& f) {
     block_history<> history(places, end);

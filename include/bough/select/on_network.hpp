@@ -5,7 +5,8 @@
 //   auto from = standard_candidates<goal::allreduce>(at, what);
 //   add_network_candidates(from, at, what, network);     on a torus: swing, trivance; with one slow cable: slow_rank;
 //                                                        where switches have groups of hosts: swing on a ring;
-//                                                        on ranks in a row: dual_root; on up to 8 ranks: packed trees
+//                                                        on ranks in a row: dual_root; on up to 8 ranks:
+//                                                        packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -163,8 +164,8 @@ inline constexpr rank_t most_ranks_packed = 8;
 // and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one
 // rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have
 // several hosts each: swing on one ring, for these three. If the ranks stand in a row, as on a mesh of
-// one dimension: dual_root, for allreduce. For broadcast, reduce and allreduce among up to 8 ranks: packed trees,
-// which a search finds for this network.
+// one dimension: dual_root, for allreduce. For broadcast, reduce and allreduce among up to 8 ranks:
+// packed trees, which a search finds for this network.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;

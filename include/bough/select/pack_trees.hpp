@@ -2,7 +2,7 @@
 // pack_trees: searches for the trees that together move the most over a network, and proves how near
 // that is to the best that any plan can do there.
 //
-//   const auto found = pack_trees<goal::broadcast>(network, {.size = 6});      or goal::reduce, goal::allreduce
+//   const auto found = pack_trees<goal::broadcast>(network, {.size = 6});   or reduce, allreduce
 //   plan_broadcast(found.algorithm, {.size = 6, .blocks = 64 * found.trees()})      a plan like any other
 //   found.ns_per_byte            what the busiest link needs for each byte of a long vector
 //   found.least_ns_per_byte      what any plan needs along the paths of the network
@@ -12,24 +12,24 @@
 // whose columns are cheapest trees (arborescence.hpp). Then the shares become numbers of trees, at most
 // options.most_trees in all, so that blocks of one size fit them.
 //
-// The proof are prices of links, which are part of what is found. Every plan of a collective must send,
-// for each byte of the vector,
+// The proof is a list of prices of links, which is part of what is found. Every plan of a collective must
+// send, for each byte of the vector,
 //   broadcast   along a tree from the root
 //   reduce      along a tree to the root
 //   allreduce   along a tree to the rank that has the result first, and after that at least once to each
 //               other rank; and the same backwards in time. It may send less than a tree down.
 // A plan whose messages are worth at least W a byte at these prices takes W / (sum of speed x price) ns
-// a byte or more. Whoever doubts it adds up: packing_bound does.
+// a byte or more. packing_bound adds that up again.
 //
 // Messages take the network's own paths (network::path). Where a switch would choose others, more may be
 // possible: bough/simulate/network_bound.hpp has the bound for any paths.
 //
 // Pre      over.check(at.size) is ok
-// Time     up to a tenth of a second for 8 ranks, some seconds for 16: a step takes p^3 for a tree, and an
-//          allreduce looks at 2 p trees. options.most_steps limits it: what is found is right then, too, and
-//          the gap may be larger
-// Determinism a pure function. Doubles decide between trees that are equally good, so a compiler that fuses
-//          multiplications and additions may find others: a call of ranks whose trees differ fails
+// Time     up to a tenth of a second for 8 ranks, some seconds for 16: a step takes p^3 for a tree, and
+//          an allreduce looks at 2 p trees. options.most_steps limits it: what is found is right then,
+//          too, and the gap may be larger
+// Determinism a pure function. Doubles decide between trees that are equally good, so a compiler that
+//          fuses multiplications and additions may find others: a call of ranks whose trees differ fails
 // Source   packing of trees: Edmonds 1973; for collectives ForestColl, arXiv 2402.06787
 #ifndef BOUGH_SELECT_PACK_TREES_HPP
 #define BOUGH_SELECT_PACK_TREES_HPP
@@ -82,8 +82,8 @@ struct tree_packing {
     friend bool operator==(const tree_packing&, const tree_packing&) = default;
 };
 
-// The time a byte that these prices prove, of a plan of any kind of Goal. Pre: prices.size() is that of the
-// network's links, and none is below 0.
+// The time a byte that these prices prove, of a plan of any kind of Goal. Pre: prices.size() is that of
+// the network's links, and none is below 0.
 template <class Goal>
 double packing_bound(const network& over, const dimensions& at, const std::vector<double>& prices) {
     BOUGH_EXPECTS(prices.size() == over.links().size(), "prices: one for each link of the network");

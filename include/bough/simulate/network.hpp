@@ -4,8 +4,8 @@
 // Vertices 0 .. hosts-1 are hosts, the others switches. A cable is two links, one per direction. A
 // message takes a shortest path, the same one every time. If there are several, the choice is
 // spread over destinations, and does not depend on the machine.
-// Messages under way on one link share it fairly (max-min): bough/simulate/detail/flows.hpp. Those from one
-// rank to another go one after the other (sim_options::in_turn).
+// Messages under way on one link share it fairly (max-min): bough/simulate/detail/flows.hpp. Those from
+// one rank to another go one after the other (sim_options::in_turn).
 //
 //   network::crossbar(64, 1.0)                   one switch: hosts share their own cable only. Speeds
 //                                                in bytes per ns

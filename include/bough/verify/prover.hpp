@@ -26,8 +26,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The whole proof at once. emit(r, sink) pushes the steps of rank r; scratch(r) is how many scratch blocks they
-// may touch.
+// The whole proof at once. emit(r, sink) pushes the steps of rank r; scratch(r) is how many scratch
+// blocks they may touch.
 template <class Goal, class Emit, class Scratch>
 constexpr verdict prove(const Goal& goal, const dimensions& at, const verify_options& options, Emit&& emit,
                         Scratch&& scratch) {

@@ -87,8 +87,8 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Counts the scratch blocks that the steps of a rank write, each once. `touched` is settled; `written` has a zero
-// for each of its places.
+// Counts the scratch blocks that the steps of a rank write, each once. `touched` is settled; `written`
+// has a zero for each of its places.
 constexpr scratch_fault check_scratch(std::span<const step> steps, const block_places<>& touched, block_t limit,
                                       unsigned char* written, std::uint64_t& used) {
     if (touched.buffers() <= 2) return {};

@@ -7,8 +7,8 @@
 //
 // It proves, for every rank and block:
 //   - sends and receives match in number, order and length
-//   - there is no deadlock with unbuffered messages (or with `eager_slots` buffered ones per
-//   channel) - every contribution reaches every result exactly once
+//   - there is no deadlock with unbuffered messages (or with `eager_slots` buffered ones per channel)
+//   - every contribution reaches every result exactly once
 //   - nothing is read before it is written, and the caller's input is not written
 //   - the plan is right in place and out of place
 //   - scratch stays within what the algorithm declares
@@ -61,13 +61,14 @@ constexpr verdict verify(const P& plan, verify_options options = {}) {
     }
 }
 
-// The same proof at compile time, as so many constant expressions as the limits of compilers want, for
-// plans of any size: static_assert(proven<verify<plan>()>()). `plan` is a constexpr variable of static
-// storage duration.
+// The same proof at compile time, in as many constant expressions as compilers' limits require:
+// static_assert(proven<verify<plan>()>()). `plan` is a constexpr variable of static storage
+// duration. What it costs, and how many ranks it can have: doc/howto/compile_time.md.
 template <const auto& P>
 requires Plan<std::remove_cvref_t<decltype(P)>>
 consteval verdict verify() { return detail::verify_constant<detail::copy_of<P>{}>(); }
-// The same for a plan that owns memory, such as an explicit tree: verify<[] { return plan_reduce(...); }>().
+// The same for a plan that owns memory, such as one over an explicit tree:
+// verify<[] { return plan_reduce(...); }>().
 template <auto Make>
 requires Plan<decltype(Make())>
 consteval verdict verify() { return detail::verify_constant<Make>(); }

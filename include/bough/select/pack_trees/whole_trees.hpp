@@ -18,8 +18,9 @@ namespace bough::inline BOUGH_ABI::detail {
 template <int = 0>
 class link_burden {
 public:
-    // fair_ns: what each link would need if the trees were shared out perfectly. Steep prices: the price of a
-    // link is its burden to the power of 2^doublings, so that what is above the fair burden costs most by far.
+    // fair_ns: what each link would need if the trees were shared out perfectly. Steep prices: the price
+    // of a link is its burden to the power of 2^doublings, so that what is above the fair burden costs
+    // most by far.
     link_burden(const std::vector<double>& speeds, double fair_ns, std::uint32_t doublings)
         : speeds_(speeds), fair_ns_(fair_ns), doublings_(doublings), busy_(speeds.size(), 0.0) {}
 
@@ -72,8 +73,8 @@ public:
 private:
     bool perfect(double ns_per_byte) const { return ns_per_byte * sum_ <= 1 + 1e-6; }
 
-    // Begins with as many of each tree as its share has, or with none; adds the cheapest; then puts new trees
-    // in the place of others for as long as that helps.
+    // Begins with as many of each tree as its share has, or with none; adds the cheapest; then puts new
+    // trees in the place of others for as long as that helps.
     template <class Cheapest>
     void search(std::uint32_t count, bool by_shares, std::uint32_t doublings, Cheapest& cheapest) {
         std::vector<Column> now;

@@ -24,8 +24,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// What one part may do, in the statements that clang counts. Half of them may be wrong by a factor of
-// two. g++ counts about 15 operations for one.
+// What one part may do, in the statements that clang counts. It leaves room, since the estimates below
+// can be too low. g++ counts about 15 operations for one.
 #ifdef __clang__
 inline constexpr std::size_t part_limit = 600'000;
 #else
@@ -81,17 +81,17 @@ struct rank_extent {
 struct extent_sink {
     rank_extent* so_far;
     std::size_t buffers = 2; // of the present rank
-    constexpr void send(rank_t, slice from) { ++so_far->sends, add(from, 0); }
-    constexpr void send_part(rank_t, slice from) { add(from, 0); }
-    constexpr void receive(rank_t, slice into) { ++so_far->receives, add(into, 0); }
-    constexpr void receive_part(rank_t, slice into) { add(into, 0); }
-    constexpr void combine(slice lower, slice upper, slice out) { add(lower, 1), see(upper), see(out); }
-    constexpr void copy(slice from, slice to) { add(from, 1), see(to); }
+    constexpr void send(rank_t, slice from) { ++so_far->sends, add(from); }
+    constexpr void send_part(rank_t, slice from) { add(from); }
+    constexpr void receive(rank_t, slice into) { ++so_far->receives, add(into); }
+    constexpr void receive_part(rank_t, slice into) { add(into); }
+    constexpr void combine(slice lower, slice upper, slice out) { add(lower), see(upper), see(out); }
+    constexpr void copy(slice from, slice to) { add(from), see(to); }
     constexpr void see(const slice& s) {
         so_far->blocks += s.count;
         if (buffers <= s.buffer.index) buffers = std::size_t{s.buffer.index} + 1;
     }
-    constexpr void add(const slice& s, int) { ++so_far->steps, see(s); }
+    constexpr void add(const slice& s) { ++so_far->steps, see(s); }
 };
 template <auto Make>
 constexpr rank_extent measure_ranks(rank_t from) {

@@ -89,7 +89,7 @@ public:
     // Has it come out of a queue? Then which?
     constexpr bool next_has_waited() const noexcept { return waited_; }
     constexpr std::uint32_t port_of_next() const noexcept { return heads_.back().port; }
-    // Takes the next message out. If it came out of a queue, that queue is looked at no more in this round.
+    // Takes the next message out. If it came out of a queue, this round looks at that queue no more.
     constexpr void take() {
         if (!waited_) {
             ++looked_at_;

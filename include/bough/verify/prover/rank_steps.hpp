@@ -77,8 +77,8 @@ public:
     };
     constexpr sink steps_of_next() noexcept { return {&made_.steps}; }
 
-    // Takes the steps that were pushed since the last call as those of the next rank. False: a fault was found.
-    // Pre: the rank before had no fault.
+    // Takes the steps that were pushed since the last call as those of the next rank. False: a fault was
+    // found. Pre: the rank before had no fault.
     constexpr bool next_rank(block_t scratch_limit) {
         const rank_t r = so_far_.ranks;
         const std::size_t begin = so_far_.nodes - before_.nodes;

@@ -56,8 +56,8 @@ private:
     constexpr bool fail(fault what, rank_t r, block_t b, rank_t peer = no_rank) {
         return found_.fail(what, r, no_step, b, peer);
     }
-    // Does the result hold the contributions that are wanted? Adds it to the traits. False, too: the options demand
-    // another trait.
+    // Does the result hold the contributions that are wanted? Adds it to the traits. False, too: the
+    // options demand another trait.
     constexpr bool check(rank_t r, block_t b, const contributions& wanted) {
         const symbolic_block& got = memory_.result(r, b);
         if (got.bracket == no_bracket) return fail(fault::missing_result, r, b);

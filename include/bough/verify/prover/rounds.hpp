@@ -58,8 +58,8 @@ public:
         find_ready();
         run_local();
     }
-    // To the end, to a fault, or until nothing moves any more; at most until `most` messages and blocks have been
-    // handled in whole rounds. False: there is more to do.
+    // To the end, to a fault, or until nothing moves any more; at most until `most` messages and blocks
+    // have been handled in whole rounds. False: there is more to do.
     constexpr bool run(std::uint64_t most) {
         while (!queues_.empty() && !found_.failed()) {
             if (handled_ >= most) return false;

@@ -20,10 +20,10 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 struct turns {
-    plain_list<std::uint32_t> of{};      // by message: its turn; no_step for messages that would wait in a circle
+    plain_list<std::uint32_t> of{};      // by message: its turn; no_step for one that would wait in a circle
     plain_list<std::uint32_t> reached{}; // by node: the last round that it waits for
-    plain_list<std::uint32_t>
-        waits{};                     // by node: for how many others it waits, and for the message before it at its port
+    // By node: for how many others it waits; the message before it at its port counts, too.
+    plain_list<std::uint32_t> waits{};
     plain_list<std::uint32_t> now{}; // nodes that wait for nothing any more
 };
 
