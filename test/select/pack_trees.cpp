@@ -291,6 +291,9 @@ TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few ste
     CHECK(pairs.share() > 1 - 1e-6);
     CHECK(verify(plan_allreduce(pairs.algorithm, {.size = 4, .blocks = 5})));
 
+    const auto slow = pack_trees<goal::broadcast>(network::crossbar(4, 1e-320), {.size = 4}); // 1 / speed is infinite
+    CHECK(verify(plan_broadcast(slow.algorithm, {.size = 4})));
+
     for (rank_t root = 0; root != 6; ++root) {
         const auto found = pack_trees<goal::reduce>(ring, {.size = 6, .root = root});
         CHECK(std::abs(found.ns_per_byte - 0.05) < 1e-9); // both cables of the root
@@ -309,6 +312,8 @@ TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few ste
     CHECK(hasty.least_ns_per_byte > 0);
     CHECK(hasty.least_ns_per_byte <= best.ns_per_byte * (1 + 1e-9));
     CHECK(verify(plan_allreduce(hasty.algorithm, {.size = 6, .blocks = 3})));
+    const auto hastiest = pack_trees<goal::allreduce>(odd, {.size = 6}, {.most_steps = 1});
+    CHECK(verify(plan_allreduce(hastiest.algorithm, {.size = 6})));
 }
 
 TEST_CASE("pack_trees: choose takes them where they are best, among up to eight ranks") {

@@ -98,6 +98,7 @@ tree_packing<Goal> pack_trees(const network& over, const dimensions& at, const p
     BOUGH_EXPECTS(!over.check(at.size), "pack_trees: see network.check()");
     BOUGH_EXPECTS(at.size >= 1 && at.root < at.size, "root: not a rank of the group");
     BOUGH_EXPECTS(options.most_trees >= 1, "most_trees: at least one");
+    BOUGH_EXPECTS(options.most_steps >= 1, "most_steps: at least one");
     detail::packing_search<> search(over, at);
     tree_packing<Goal> made;
     auto found = search.find(up, down, options.most_trees, options.most_steps);

@@ -104,7 +104,7 @@ private:
                 ++in_vain;
             }
         }
-        if (const double ns = links.busiest_ns() / count; ns < ns_per_byte_ * (1 - 1e-9)) {
+        if (const double ns = links.busiest_ns() / count; trees_.empty() || ns < ns_per_byte_ * (1 - 1e-9)) {
             ns_per_byte_ = ns;
             trees_ = std::move(now);
         }
