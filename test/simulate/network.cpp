@@ -235,6 +235,35 @@ TEST_CASE("network: messages of one channel go one after the other, or side by s
     }
 }
 
+namespace {
+
+// Rank 0 sends five blocks to rank 1, and then one.
+struct long_then_short {
+    constexpr auto goal() const { return bough::goal::broadcast{}; }
+    constexpr bough::rank_t size() const { return 2; }
+    constexpr bough::rank_t root() const { return 0; }
+    constexpr bough::block_t blocks() const { return 6; }
+    constexpr bough::block_t scratch(bough::rank_t) const { return 0; }
+    constexpr void emit(bough::rank_t rank, bough::StepSink auto&& sink) const {
+        for (const bough::slice& s : {bough::slice{bough::output, 0, 5}, bough::slice{bough::output, 5, 1}})
+            rank == 0 ? sink.send(1, {bough::input, s.first, s.count}) : sink.receive(0, s);
+    }
+};
+
+} // namespace
+
+TEST_CASE("network: a message that waits for its receive takes its turn behind one that was sent later") {
+    // The long one sets out after 20 ns, when the answer to its notice is there; then the short one has the link.
+    const network wire = network::crossbar(2, 1);
+    for (const step_order order : {step_order::program, step_order::dependence})
+        for (const bool in_turn : {true, false}) {
+            const bough::sim_result run = bough::simulate(
+                long_then_short{}, bough::model::lrc{.message_latency_ns = 10},
+                {.bytes = 6000, .order = order, .eager_bytes = 2000, .network = &wire, .in_turn = in_turn});
+            CHECK(run.makespan_ns == Approx(6010));
+        }
+}
+
 TEST_CASE("network: of several shortest ways, each is taken by about as many destinations") {
     const network fat = network::fat_tree(4, 3, 1);
     // From host 0 the 60 hosts of other leaf switches are behind the 4 up-links of its own; from there the 48 of other

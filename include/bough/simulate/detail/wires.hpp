@@ -31,7 +31,8 @@ struct sim_message {
     std::uint32_t number = 0; // its number among its sender's messages
     // The number of the message that its sender got last, if that was from its receiver.
     std::uint32_t answers = 0;
-    bool queued = false; // with in_turn: it waits for the message before it to leave the links
+    // With in_turn: the message whose turn comes after it, if both wait for the links.
+    std::uint32_t behind = channel_table::none;
 };
 
 struct sim_channel {
@@ -40,7 +41,8 @@ struct sim_channel {
     std::uint32_t used = 0;                      // how many slots are in use
     std::uint32_t sends = channel_table::none;   // the deed that waits for a slot
     std::uint32_t receive = channel_table::none; // the deed that waits for a message
-    std::uint32_t flows = channel_table::none;   // with in_turn: the message that is on the links
+    // With in_turn: the message that is on the links, and the first and the last that wait for them.
+    std::uint32_t flows = channel_table::none, first_waiting = channel_table::none, last_waiting = channel_table::none;
 };
 
 class wires {
@@ -48,7 +50,7 @@ public:
     static constexpr std::uint32_t none = channel_table::none;
 
     constexpr std::uint32_t channel(rank_t from, rank_t to) {
-        return table_.index(from, to, [&] { channels_.push_back({none, none, from, to, 0, none, none, none}); });
+        return table_.index(from, to, [&] { channels_.push_back({.from = from, .to = to}); });
     }
     constexpr sim_channel& at(std::uint32_t channel) noexcept { return channels_[channel]; }
     constexpr sim_message& message(std::uint32_t m) noexcept { return messages_[m]; }
@@ -78,18 +80,22 @@ public:
         free_ = m;
         ++taken_;
     }
-    // May a message go onto the links? Not before the one before it on its channel has left them.
+    // May a message go onto the links? Not before those of its channel that set out earlier have left them.
+    // They need not be those before it on the channel: a rendezvous sets out when it has its answer.
     constexpr bool takes_turn(std::uint32_t m) noexcept {
         sim_channel& c = channels_[messages_[m].channel];
-        const bool free = c.flows == none || c.flows == m;
-        if (free) c.flows = m;
-        messages_[m].queued = !free;
-        return free;
+        if (c.flows == none) c.flows = m;
+        if (c.flows == m) return true;
+        (c.first_waiting == none ? c.first_waiting : messages_[c.last_waiting].behind) = m;
+        c.last_waiting = m;
+        return false;
     }
-    // A message has left the links. Returns the one whose turn it is, if it is waiting.
+    // A message has left the links. Returns the one whose turn it is, if one is waiting.
     constexpr std::uint32_t passes_turn(std::uint32_t m) noexcept {
-        const std::uint32_t next = messages_[m].next;
-        return channels_[messages_[m].channel].flows = next != none && messages_[next].queued ? next : none;
+        sim_channel& c = channels_[messages_[m].channel];
+        c.flows = c.first_waiting;
+        if (c.flows != none) c.first_waiting = messages_[c.flows].behind;
+        return c.flows;
     }
     // How many messages were taken, off all channels.
     constexpr std::uint64_t taken() const noexcept { return taken_; }
