@@ -364,6 +364,35 @@ TEST_CASE("partial: calls that differ are found out, whichever rank differs") {
         }
 }
 
+TEST_CASE("partial: a call that two ranks have decided is found out, though it ended well") {
+    std::atomic<bool> is_at_work{false}, has_second_ended{false};
+    std::array<status, 3> first, second;
+    in_process{3}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        comm.set_timeout(20s);
+        const rank_t me = comm.rank();
+        const std::vector<long> in(1, 1);
+        std::vector<long> out(1);
+        // Ranks 0 and 2 combine while rank 1 decides and ends.
+        const auto add_slowly = [&](long a, long b) {
+            is_at_work = true;
+            until([&] { return has_second_ended.load(); });
+            return a + b;
+        };
+        if (me == 1) until([&] { return is_at_work.load(); });
+        allreduce(comm, in, out, add_slowly, partial{.at_least = me == 1 ? 1u : 2u, .decider = me == 1 ? 1u : 0u},
+                  first[me]);
+        if (me == 1) has_second_ended = true;
+        allreduce(comm, in, out, plus{}, partial{.at_least = 3}, second[me]);
+    });
+    for (rank_t r = 0; r != 3; ++r) {
+        CAPTURE(r, message_of(first[r]), message_of(second[r]));
+        CHECK(!first[r]);
+        CHECK(is_of(second[r], errc::call_mismatch));
+        CHECK(second[r].operation == 1);
+    }
+}
+
 TEST_CASE("partial: ranks whose costs choose different plans are found out") {
     std::array<status, 3> ended;
     in_process{3}.run([&](auto transport) {

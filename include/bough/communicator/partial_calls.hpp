@@ -37,6 +37,7 @@
 #include <bough/session/waiting_hook.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -99,6 +100,7 @@ public:
     // This rank makes a call: waits until its part in it is known. Pre: `made.terms` are fit for this communicator.
     part enter(const partial_call& made, const waiting_hook& hook, status& why) {
         now_ = made;
+        past_.signatures[made.tag.operation % past_.signatures.size()] = {made.tag.operation, made.signature};
         if (session_.poison(context_)) return part::fails; // as the start of an operation says
         std::fill(set_.begin(), set_.end(), static_cast<unsigned char>(0));
         set_[me_] = 1;
@@ -108,7 +110,7 @@ public:
         if (decides)
             take_what_is_there();
         else
-            say(made.terms.decider, said::here, 0, {});
+            say(made.terms.decider, message(said::here, 0, {}));
         const std::uint64_t begin = session_.now_ns();
         times at{deadline_after(begin, made.terms.within_ns), made.last_ns, made.last_ns};
         if (decides && made.last_ns != forever) at.last = begin + time_left(begin, made.last_ns) / 2;
@@ -136,7 +138,8 @@ public:
 
     // The decider has chosen a plan: tells those that take part who they are, and the identity of the plan.
     void tell(std::uint64_t plan) {
-        for_each_other(true, [&](rank_t r) { say(r, said::set, plan, {}); });
+        const std::vector<std::byte> bytes = message(said::set, plan, {});
+        for_each_other(true, [&](rank_t r) { say(r, bytes); });
     }
     // Another rank has: is it the decider's? If not, `mine` and `theirs` differ.
     status compare(std::uint64_t plan) {
@@ -153,10 +156,12 @@ public:
         return why;
     }
     // The decider has the result: sends it to those that have not come.
-    void send_result(std::span<const std::byte> bytes) {
+    void send_result(std::span<const std::byte> result) {
+        std::vector<std::byte> bytes;
         for_each_other(false, [&](rank_t r) {
-            sent_.emplace_back(r, now_.tag.operation);
-            say(r, said::result, 0, bytes);
+            if (bytes.empty()) bytes = message(said::result, 0, result);
+            past_.sent.emplace_back(r, now_.tag.operation);
+            say(r, bytes);
         });
     }
 
@@ -211,7 +216,7 @@ private:
         for (rank_t r = 0; r != set_.size(); ++r)
             if (r != me_ && (set_[r] != 0) == takes_part && !session_.is_lost(world(r))) f(r);
     }
-    void say(rank_t to, said what, std::uint64_t plan, std::span<const std::byte> result) {
+    std::vector<std::byte> message(said what, std::uint64_t plan, std::span<const std::byte> result) const {
         const header h{now_.signature, plan, now_.tag.operation, what};
         std::vector<std::byte> bytes(sizeof h + (what == said::here ? 0 : mask_bytes()) + result.size());
         std::memcpy(bytes.data(), &h, sizeof h);
@@ -219,6 +224,9 @@ private:
             for (std::size_t r = 0; r != set_.size(); ++r)
                 if (set_[r] != 0) bytes[sizeof h + r / 8] |= std::byte{1} << r % 8;
         if (!result.empty()) std::memcpy(bytes.data() + bytes.size() - result.size(), result.data(), result.size());
+        return bytes;
+    }
+    void say(rank_t to, std::span<const std::byte> bytes) {
         envelope tag;
         tag.context = context_;
         tag.operation = mark;
@@ -252,12 +260,16 @@ private:
         while (from != set_.size() && world(from) != m.peer) ++from;
         if (from == set_.size()) return;
         if (h.what == said::here)
-            std::erase_if(sent_,
+            std::erase_if(past_.sent,
                           [&](const auto& s) { return s.first == from && !contexts::before(h.operation, s.second); });
-        if (h.operation != now_.tag.operation || differs_) return;
-        if (!(h.signature == now_.signature)) {
-            differs_ = call_mismatch(now_.signature, h.signature, m.peer, h.operation);
+        // A call may have ended well here before the first message comes that differs: two ranks may have decided it.
+        const auto& [number, mine] = past_.signatures[h.operation % past_.signatures.size()];
+        if (number != h.operation || differs_) return;
+        if (!(h.signature == mine)) {
+            differs_ = call_mismatch(mine, h.signature, m.peer, h.operation);
             differs_.context = context_;
+        } else if (h.operation != now_.tag.operation) {
+            return;
         } else if (h.what == said::here) {
             if (is_decider()) set_[from] = 1;
         } else if (m.bytes.size() >= sizeof h + mask_bytes()) {
@@ -324,7 +336,8 @@ private:
     }
     // Has it so many results to fetch that it gets no more?
     bool is_far_behind(rank_t r) const noexcept {
-        const auto its = std::count_if(sent_.begin(), sent_.end(), [r](const auto& s) { return s.first == r; });
+        const auto its =
+            std::count_if(past_.sent.begin(), past_.sent.end(), [r](const auto& s) { return s.first == r; });
         return static_cast<std::uint64_t>(its) >= now_.terms.most_behind;
     }
     void needs_lost(rank_t peer, status& why) {
@@ -355,9 +368,13 @@ private:
     partial_call now_{};
     std::vector<unsigned char> set_;  // by rank of the communicator: it takes part; on the decider: it has come
     std::vector<std::byte> decision_; // the decider's message; empty: it has not come
-    status differs_{};                // how a message of this call differs from this rank's
-    std::vector<std::pair<rank_t, std::uint32_t>> sent_; // results, to which rank and of which call, not fetched yet
-    std::list<plans_of> plans_;                          // for parts of the ranks, the one used last first
+    status differs_{};                // how a message differs from this rank's call
+    // Of the calls before, by number.
+    struct {
+        std::vector<std::pair<rank_t, std::uint32_t>> sent; // results, to which rank and of which call, not fetched yet
+        std::array<std::pair<std::uint32_t, call_signature>, 16> signatures{}; // of the latest, and of this one
+    } past_;
+    std::list<plans_of> plans_; // for parts of the ranks, the one used last first
     prepared nothing_;
     session_operation operation_;
 };

@@ -22,8 +22,8 @@
 //
 // It is a state machine: step() never blocks, and is one step of the session under its lock;
 // bough/group.hpp waits. What it needs it allocates before it tells the others anything, but for the
-// messages: if there is no memory for one, the next step tries again. Messages: p - 1 for each round and rank, in at most 2(f + 1) rounds if f
-// ranks fail, and p - 1 for the decision.
+// messages: if there is no memory for one, the next step tries again. Messages: p - 1 for each round
+// and rank, in at most 2(f + 1) rounds if f ranks fail, and p - 1 for the decision.
 #ifndef BOUGH_SESSION_AGREEMENT_HPP
 #define BOUGH_SESSION_AGREEMENT_HPP
 
