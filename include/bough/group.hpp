@@ -172,10 +172,11 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     const bool needs_majority = comm.options().agreement == agreement_rule::majority;
     // If memory runs out before it begins, it has no number: the next one is that of the others.
     struct numbered {
-        numbered(session<X>& s, std::uint16_t c) : its(s), context(c), number(s.next_agreement(c)) {}
+        numbered(session<X>& s, std::uint16_t c)
+            : its(s), context(c), number(s.with_lock([&] { return s.contexts().next_agreement(c); })) {}
         numbered(const numbered&) = delete;
         ~numbered() {
-            if (!has_begun) its.take_back_agreement(context);
+            if (!has_begun) its.with_lock([this] { its.contexts().take_back_agreement(context); });
         }
         session<X>& its;
         std::uint16_t context;

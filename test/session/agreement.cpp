@@ -152,10 +152,10 @@ TEST_CASE("agreement: what is left of an earlier one is thrown away") {
     REQUIRE(s.made.done());
     s.say(s.one, {0, 1, 7, {}});
     s.say(s.two, {0, 1, 7, {}});
-    CHECK(s.mine.inbox().size() == 2);
+    CHECK(s.mine.messages().inbox().size() == 2);
     agreement<test::link> next = s.begin(2);
     next.step();
-    CHECK(s.mine.inbox().empty());
+    CHECK(s.mine.messages().inbox().empty());
     CHECK_FALSE(next.done());
 }
 

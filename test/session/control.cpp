@@ -143,12 +143,35 @@ TEST_CASE("control: in a new epoch the inbox has messages of that epoch only") {
     for (const std::uint32_t epoch : {1u, 2u, 3u}) {
         control_message m;
         m.tag.epoch = epoch;
-        all.zero.messages.inbox().push_back(m);
+        all.zero.messages.keep(std::move(m));
     }
     all.zero.members.begin_epoch();
     all.zero.messages.begin_epoch();
     REQUIRE(all.zero.messages.inbox().size() == 1);
     CHECK(all.zero.messages.inbox()[0].tag.epoch == 2);
+}
+
+TEST_CASE("control: messages are heard in order, and stay until they are used up") {
+    three all;
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u}) {
+        control_message m;
+        m.tag.operation = n;
+        all.zero.messages.keep(std::move(m));
+    }
+    std::vector<std::uint32_t> heard;
+    const auto use = [&](const control_message& m) {
+        heard.push_back(m.tag.operation);
+        if (m.tag.operation == 3 && heard.size() < 4) throw std::bad_alloc();
+        return m.tag.operation % 2 == 1;
+    };
+    CHECK_THROWS_AS(all.zero.messages.hear(use), std::bad_alloc);
+    CHECK(heard == std::vector<std::uint32_t>{1, 2, 3});
+    CHECK(all.zero.messages.inbox().size() == 3); // without the first one
+    all.zero.messages.hear(use);
+    CHECK(heard == std::vector<std::uint32_t>{1, 2, 3, 2, 3, 4});
+    REQUIRE(all.zero.messages.inbox().size() == 2);
+    CHECK(all.zero.messages.inbox()[0].tag.operation == 2);
+    CHECK(all.zero.messages.inbox()[1].tag.operation == 4);
 }
 
 TEST_CASE("control: memory that was reserved serves message after message") {

@@ -250,7 +250,7 @@ TEST_CASE("departures: refusals and control messages leave with the call that ma
     group.zero.send_control(1, {.operation = 7}, {});
     const auto pair = plan_broadcast(flat{}, {.size = 2});
     group.run_others(); // rank 0 is silent
-    CHECK(group.others[1].session.inbox().size() == 1);
+    CHECK(group.others[1].session.messages().inbox().size() == 1);
     group.others[1].start(pair, 1);
     CHECK(group.others[1].result().code != errc::ok);
 }

@@ -283,8 +283,8 @@ TEST_CASE("session: what survivors say in an epoch that is broken before it begi
     CHECK_FALSE(receiver.poison());
     receiver.begin_epoch();
     CHECK(receiver.poison());
-    REQUIRE(receiver.inbox().size() == 2);
-    for (const control_message& m : receiver.inbox()) CHECK(std::ranges::equal(m.bytes, said));
+    REQUIRE(receiver.messages().inbox().size() == 2);
+    for (const control_message& m : receiver.messages().inbox()) CHECK(std::ranges::equal(m.bytes, said));
     CHECK(receiver.stale_messages() == 0);
 }
 

@@ -380,8 +380,8 @@ private:
             if (!alive(r)) continue;
             common &= words[r];
             group& g = *members_[r].session;
-            agreements[r].emplace(g, everybody, group::shrink_context, g.next_agreement(group::shrink_context),
-                                  words[r], round_ns);
+            agreements[r].emplace(g, everybody, group::shrink_context,
+                                  g.contexts().next_agreement(group::shrink_context), words[r], round_ns);
         }
         const auto agreed = [&] {
             for (rank_t r = 0; r != h_->size; ++r)

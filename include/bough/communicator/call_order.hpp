@@ -290,20 +290,17 @@ private:
     // there are more.
     template <class F>
     bool read(const F& f, std::size_t most = ~std::size_t{0}) {
-        return session_.with_lock([&] {
-            std::vector<control_message>& inbox = session_.inbox();
-            for (std::size_t i = 0; i < inbox.size();) {
-                if (inbox[i].tag.context != context_ || inbox[i].tag.operation != mark) {
-                    ++i;
-                    continue;
-                }
-                if (most-- == 0) return true;
-                f(inbox[i].peer, std::span<const std::byte>(inbox[i].bytes));
-                session_.recycle(std::move(inbox[i].bytes));
-                inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-            }
-            return false;
+        bool is_more = false;
+        session_.with_lock([&] {
+            session_.messages().hear([&](const control_message& m) {
+                if (m.tag.context != context_ || m.tag.operation != mark) return false;
+                if (is_more |= most == 0; is_more) return false;
+                --most;
+                f(m.peer, std::span<const std::byte>(m.bytes));
+                return true;
+            });
         });
+        return is_more;
     }
     // Hears what the first member has started, and whether it starts nothing more. That is asked first: then
     // all that it has started is there. True: there may be more names, when some of these are used up.

@@ -240,19 +240,13 @@ private:
     }
     // Reads what is said of this call, and of those before it.
     void hear() {
-        std::vector<control_message>& inbox = session_.inbox();
-        for (std::size_t i = 0; i < inbox.size();) {
-            control_message& m = inbox[i];
+        session_.messages().hear([this](control_message& m) {
             const bool is_mine =
                 m.tag.context == context_ && m.tag.operation == mark && m.bytes.size() >= sizeof(header);
-            if (!is_mine || contexts::before(now_.tag.operation, read(m.bytes).operation)) {
-                ++i;
-                continue;
-            }
+            if (!is_mine || contexts::before(now_.tag.operation, read(m.bytes).operation)) return false;
             hear(m);
-            session_.recycle(std::move(m.bytes));
-            inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-        }
+            return true;
+        });
     }
     void hear(control_message& m) {
         const header h = read(m.bytes);

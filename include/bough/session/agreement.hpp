@@ -243,18 +243,13 @@ private:
     }
 
     void read_inbox() {
-        std::vector<control_message>& inbox = session_.inbox();
-        for (std::size_t i = 0; i < inbox.size() && stage_ != stage::done && has_said();) {
-            const envelope& tag = inbox[i].tag;
-            const bool is_over = tag.context == context_ && tag.operation < number_; // an earlier agreement
-            if (!is_over && (tag.context != context_ || tag.operation != number_ || !is_due(inbox[i]))) {
-                ++i;
-                continue;
-            }
-            const control_message m = std::move(inbox[i]);
-            inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
-            if (!is_over) hear(m);
-        }
+        session_.messages().hear([this](const control_message& m) {
+            if (stage_ == stage::done || !has_said() || m.tag.context != context_) return false;
+            if (m.tag.operation < number_) return true; // an earlier agreement
+            if (m.tag.operation != number_ || !is_due(m)) return false;
+            hear(m);
+            return true;
+        });
     }
     static header header_of(const control_message& m) noexcept {
         header h;

@@ -100,9 +100,25 @@ public:
         return false;
     }
 
-    // Messages with control_segment that have come, in order per rank. Their reader removes those
-    // that it has used, and returns their memory with recycle().
-    std::vector<control_message>& inbox() noexcept { return inbox_; }
+    // Messages with control_segment that have come, in order per rank, and that nobody has used.
+    const std::vector<control_message>& inbox() const noexcept { return inbox_; }
+    // Pre: read() or completed() has given the message.
+    void keep(control_message&& m) { inbox_.push_back(std::move(m)); }
+    // Calls use(message) for each message of the inbox, in order. If it returns true, the message is used up;
+    // if it throws, the message stays, and it is heard no further. It may take the message's bytes. It
+    // must not change the inbox.
+    template <class F>
+    void hear(const F& use) {
+        for (std::size_t i = 0; i != inbox_.size();) {
+            if (!use(inbox_[i])) {
+                ++i;
+                continue;
+            }
+            recycle(std::move(inbox_[i].bytes));
+            inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+    }
+    // Takes the memory of a message that was used, for later ones.
     void recycle(std::vector<std::byte>&& bytes) noexcept { in_.recycle(std::move(bytes)); }
     // Removes what was for a communicator that all members have let go.
     void forget_inbox(std::uint16_t context) {

@@ -13,6 +13,7 @@
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
 //   attendants       calls that wait for their turn
+//   notices          takes control messages of other sessions to the parts that they are for
 //   put_off          takes in what belongs to no operation, and what there was no memory for later
 // Each part uses those above it. Once an operation has started nothing is thrown: if memory runs out,
 // its communicator or the group is broken with no_resources, and the others are told when there is some.
@@ -36,6 +37,7 @@
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/mismatch.hpp>
+#include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/port.hpp>
 #include <bough/session/put_off.hpp>
@@ -82,6 +84,7 @@ public:
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return members_.communicators(); }
     control<T>& messages() noexcept { return control_; }
+    const control<T>& messages() const noexcept { return control_; }
     bool forked() const noexcept { return detail::is_forked(transport_); }
     detail::records<T>& records() noexcept { return failure_.records(); }
     void note() { // in the recorders, what is in flight
@@ -237,42 +240,12 @@ private:
     void arrived(const event& e) {
         if (session_operation* op = matching_.receiver(e)) [[likely]]
             return deliver(*op, e);
-        arrived_for_nobody(e);
-    }
-    BOUGH_COLD void arrived_for_nobody(const event& e) {
-        const envelope& tag = e.envelope;
-        unexpected_messages<T>& early = matching_.early();
-        if (tag.segment > inquiry_segment || !members_.is_of_epoch(tag)) {
-            if (control_message m; put_off_.take(e, m)) handle(std::move(m));
-        } else if (failure_.may_refuse() && (failure_.poison(tag.context) || failure_.is_given_up(tag))) {
-            early.release(e.id);
-        } else if (failure_.has_refused(tag)) {
-            early.release(e.id);
-            failure_.meets_refused(tag);
-        } else if (contexts().was_started(tag)) { // complete without this message, or this is an inquiry
-            early.release(e.id);
-            disputes_.heard(flight_.find(tag), e);
-        } else {
-            put_off_.keep(e);
-        }
+        if (control_message m; put_off_.take(e, m)) handle(std::move(m));
     }
 
     void handle(control_message&& m) {
-        if (!members_.is_of_epoch(m.tag)) return;
-        attendants_.hear();
-        if (m.tag.segment == control_segment) return control_.inbox().push_back(std::move(m));
-        if (m.tag.segment == signature_segment) return disputes_.told(m.peer, m.tag, m.bytes);
-        if (m.tag.segment == given_up_segment)
-            return failure_.given_up_by_peer(m.tag, given_up_notice::read(m.bytes, m.peer, m.tag));
-        if (early_reports<T>::owns(m)) return matching_.reports().heard(m);
-        if (m.tag.segment == last_call_segment || m.tag.segment == let_go_segment) return end_of().by_peer(m);
-        status said = abort_notice::read(m.bytes).as_status(m.peer, m.tag.operation, m.tag.context);
-        if (m.tag.segment == abort_segment)
-            return failure_.break_group(said); // the sender gave up: this rank does, too
-        if (m.tag.segment == broken_segment) return failure_.break_communicator(m.tag.context, said);
-        if (m.tag.segment != refusal_segment) return watch_.heard(m);
-        said.peer = m.peer; // the sender refuses a call
-        failure_.refused_by_peer(m.tag, said);
+        notices<T>{members_, attendants_, control_, matching_, failure_, disputes_, watch_, end_of()}.take(
+            std::move(m));
     }
 
     void deliver(session_operation& op, const event& e) {
@@ -394,7 +367,7 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
       late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_),
-      put_off_(members_, matching_, control_) {}
+      put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,

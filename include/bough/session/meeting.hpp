@@ -154,31 +154,23 @@ private:
         return {.code = errc::peer_aborted, .cause = errc::cancelled, .peer = r};
     }
     void read_inbox() {
-        std::vector<control_message>& inbox = session_.inbox();
-        for (std::size_t i = 0; i < inbox.size() && !is_.done;) {
+        session_.messages().hear([this](const control_message& come) {
             message m;
-            if (!is_its(inbox[i].tag) || inbox[i].bytes.size() != sizeof m) {
-                ++i;
-                continue;
-            }
-            std::memcpy(&m, inbox[i].bytes.data(), sizeof m);
-            const rank_t from = inbox[i].peer;
+            if (is_.done || !is_its(come.tag) || come.bytes.size() != sizeof m) return false;
+            std::memcpy(&m, come.bytes.data(), sizeof m);
+            const rank_t from = come.peer;
             const bool is_elsewhere = !is_same_list(m) || (leads() && m.what == kind::call);
             if (is_elsewhere && (m.what == kind::call || m.what == kind::join)) look_at_other_list(from, m);
-            if (is_for_later(from, m) || (leads() && is_elsewhere && may_be_old(from, m))) {
-                ++i;
-                continue;
-            }
-            session_.recycle(std::move(inbox[i].bytes));
-            inbox.erase(inbox.begin() + static_cast<std::ptrdiff_t>(i));
+            if (is_for_later(from, m) || (leads() && is_elsewhere && may_be_old(from, m))) return false;
             leads() ? hear_as_leader(from, m) : hear_as_member(from, m);
-        }
+            return true;
+        });
     }
     // It calls or joins, and has not given that up: then the end of it would be behind it in the inbox.
     bool is_still_there(rank_t from, const message& m) const {
         if (m.what != kind::call && m.what != kind::join) return false;
         const kind end = m.what == kind::call ? kind::failed : kind::leave;
-        for (const control_message& c : session_.inbox()) {
+        for (const control_message& c : session_.messages().inbox()) {
             message later;
             if (c.peer != from || !is_its(c.tag) || c.bytes.size() != sizeof later) continue;
             std::memcpy(&later, c.bytes.data(), sizeof later);

@@ -8,7 +8,8 @@
 // go on beyond the end of a group. If a rank lost them, it would wait for them until the deadline, and
 // take their sender for dead.
 //
-// It needs the membership, the matching, which has the early messages, and control.
+// It needs the membership, control, the operations in flight, the matching, which has the early messages,
+// the failure, and the disputes.
 #ifndef BOUGH_SESSION_PUT_OFF_HPP
 #define BOUGH_SESSION_PUT_OFF_HPP
 
@@ -18,6 +19,9 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/session/control.hpp>
 #include <bough/session/control_messages.hpp>
+#include <bough/session/disputes.hpp>
+#include <bough/session/failure.hpp>
+#include <bough/session/in_flight.hpp>
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 
@@ -34,26 +38,33 @@ public:
     // So many arrivals are kept for later. With one more, that one is dropped.
     static constexpr std::size_t most = 64;
 
-    put_off(membership& members, matching<T>& matched, control<T>& messages)
-        : members_(members), matched_(matched), messages_(messages) {
+    put_off(membership& members, control<T>& messages, in_flight<T>& flight, matching<T>& matched, failure<T>& failed,
+            disputes<T>& disputed)
+        : members_(members), messages_(messages), flight_(flight), matched_(matched), failed_(failed),
+          disputed_(disputed) {
         waiting_.reserve(most);
     }
     put_off(const put_off&) = delete;
     put_off& operator=(const put_off&) = delete;
 
     bool empty() const noexcept { return waiting_.empty(); }
-    // Takes in a control message, or a message of another epoch. True: `m` is a control message of this
-    // epoch. Throws if memory runs out.
+    // An arrival that no operation in flight expects. True: `m` is a control message of this epoch. Throws if
+    // memory runs out.
     BOUGH_COLD bool take(const event& e, control_message& m) {
-        const auto is_its = [&](const event& other) { return other.peer == e.peer; };
-        if (!waiting_.empty() && std::any_of(waiting_.begin(), waiting_.end(), is_its) && add(e)) return false;
-        bool has_come = false;
-        or_add(e, [&] { has_come = try_to_take(e, m); });
-        return has_come;
-    }
-    // Keeps a message of a call that is still to be made. Throws if memory runs out.
-    BOUGH_COLD void keep(const event& e) {
-        or_add(e, [&] { matched_.early().keep(e); });
+        const envelope& tag = e.envelope;
+        if (tag.segment > inquiry_segment || !members_.is_of_epoch(tag)) return take_control(e, m);
+        if (failed_.may_refuse() && (failed_.poison(tag.context) || failed_.is_given_up(tag))) {
+            matched_.early().release(e.id);
+        } else if (failed_.has_refused(tag)) {
+            matched_.early().release(e.id);
+            failed_.meets_refused(tag);
+        } else if (members_.communicators().was_started(tag)) { // complete without it, or it is an inquiry
+            matched_.early().release(e.id);
+            disputed_.heard(flight_.find(tag), e);
+        } else { // of a call that is still to be made
+            or_add(e, [&] { matched_.early().keep(e); });
+        }
+        return false;
     }
     // Takes in what has waited, as far as there is memory by now. Calls f(message) for each control message.
     template <class F>
@@ -73,6 +84,14 @@ public:
     }
 
 private:
+    // A control message, or a message of another epoch.
+    bool take_control(const event& e, control_message& m) {
+        const auto is_its = [&](const event& other) { return other.peer == e.peer; };
+        if (!waiting_.empty() && std::any_of(waiting_.begin(), waiting_.end(), is_its) && add(e)) return false;
+        bool has_come = false;
+        or_add(e, [&] { has_come = try_to_take(e, m); });
+        return has_come;
+    }
     static bool is_end(std::uint32_t segment) noexcept {
         return segment == last_call_segment || segment == let_go_segment;
     }
@@ -106,8 +125,11 @@ private:
     }
 
     membership& members_;
-    matching<T>& matched_;
     control<T>& messages_;
+    in_flight<T>& flight_;
+    matching<T>& matched_;
+    failure<T>& failed_;
+    disputes<T>& disputed_;
     plain_list<event> waiting_;
 };
 

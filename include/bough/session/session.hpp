@@ -321,15 +321,6 @@ public:
         if (!forked()) core_.break_communicator(context, why);
         ring_for_the_rest();
     }
-    // How many agreements have begun in a context, this one included.
-    std::uint32_t next_agreement(std::uint16_t context) {
-        return with_lock([&] { return core_.contexts().next_agreement(context); });
-    }
-    // The latest one has not begun after all: no other rank has heard of it.
-    void take_back_agreement(std::uint16_t context) noexcept {
-        with_lock([&] { core_.contexts().take_back_agreement(context); });
-    }
-
     // --- for bough/communicator/call_order.hpp ---
 
     // From now on all that polls this session attends to `a`, until leave(). Call it again when its oldest
@@ -384,22 +375,9 @@ public:
         return forked() || core_.messages().has_told(to);
     }
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
-    // Control messages that have come, in order per peer; the reader removes those that it has
-    // used. Only within with_lock.
-    std::vector<control_message>& inbox() noexcept { return core_.messages().inbox(); }
-    // reserve_control: memory for so many more control messages, each way, until unreserve_control.
-    // If it throws, nothing is reserved. recycle: takes the memory of a message that was used, for
-    // later ones.
-    void reserve_control(std::size_t messages, std::size_t bytes) {
-        const lock_guard held = hold();
-        core_.messages().reserve(messages, bytes);
-    }
-    void unreserve_control(std::size_t messages, std::size_t bytes) {
-        const lock_guard held = hold();
-        core_.messages().unreserve(messages, bytes);
-    }
-    // Within with_lock.
-    void recycle(std::vector<std::byte>&& bytes) { core_.messages().recycle(std::move(bytes)); }
+    // The messages of this session to others, and theirs; send_control() sends one. Only within with_lock.
+    detail::control<T>& messages() noexcept { return core_.messages(); }
+    const detail::control<T>& messages() const noexcept { return core_.messages(); }
     // Something that runs on control messages has failed: poisons the group with `why`, as a failed
     // operation does.
     void give_up(const status& why) {

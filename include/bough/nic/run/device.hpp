@@ -65,9 +65,13 @@ public:
         for (rank_t r = 0; r != comm.size(); ++r) ranks_.push_back(comm.world_rank(r));
         tag_.context = comm.context();
         // A communicator's agreements take small numbers: none ever reaches this half.
-        tag_.operation = 0x8000'0000u | session_->next_agreement(tag_.context);
+        const auto next_number = [this] {
+            return 0x8000'0000u |
+                   session_->with_lock([this] { return session_->contexts().next_agreement(tag_.context); });
+        };
+        tag_.operation = next_number();
         envelope searched = tag_;
-        searched.operation = 0x8000'0000u | session_->next_agreement(tag_.context);
+        searched.operation = next_number();
         search_.emplace(*session_, searched);
     }
     host_nic(const host_nic&) = delete;
@@ -120,21 +124,21 @@ private:
         return any;
     }
     bool take_arrived(control_message& taken) {
-        std::vector<control_message>& inbox = session_->inbox();
-        const auto mine = std::ranges::find_if(inbox, [this](const control_message& there) {
-            return (there.tag.context == tag_.context && there.tag.operation == tag_.operation) ||
-                   search_->is_its(there.tag);
+        bool has_come = false;
+        session_->messages().hear([&](control_message& there) {
+            const bool is_mine = (there.tag.context == tag_.context && there.tag.operation == tag_.operation) ||
+                                 search_->is_its(there.tag);
+            if (has_come || !is_mine) return false;
+            taken = std::move(there);
+            return has_come = true;
         });
-        if (mine == inbox.end()) return false;
-        taken = std::move(*mine);
-        inbox.erase(mine);
-        return true;
+        return has_come;
     }
     void use(control_message&& one) {
         if (search_->is_its(one.tag)) {
             bough::detail::ignore_exceptions(
                 [&] { search_->heard(one, [this](const envelope& call) { return where(call); }); });
-            return session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
+            return session_->with_lock([&] { session_->messages().recycle(std::move(one.bytes)); });
         }
         message m;
         const bool whole = one.bytes.size() >= sizeof m;
@@ -146,7 +150,7 @@ private:
             else if (m.count != 0 || !was_owed(m.stream))
                 return keep(std::move(one));
         }
-        session_->with_lock([&] { session_->recycle(std::move(one.bytes)); });
+        session_->with_lock([&] { session_->messages().recycle(std::move(one.bytes)); });
     }
     // Is it a credit for a program that has ended here?
     bool was_owed(std::uint32_t stream) {

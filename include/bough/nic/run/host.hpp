@@ -212,7 +212,10 @@ private:
         message_room(const message_room&) = delete;
         message_room& operator=(const message_room&) = delete;
         ~message_room() {
-            for (const auto& [bytes, messages] : taken) of->unreserve_control(messages, bytes);
+            if (of == nullptr) return;
+            of->with_lock([this] {
+                for (const auto& [bytes, messages] : taken) of->messages().unreserve(messages, bytes);
+            });
         }
         void take(session<X>& s, std::vector<std::size_t> sizes, std::size_t times) {
             of = &s;
@@ -221,7 +224,7 @@ private:
             for (auto at = sizes.begin(); at != sizes.end();) {
                 const auto next = std::upper_bound(at, sizes.end(), *at);
                 const std::size_t messages = static_cast<std::size_t>(next - at) * times;
-                s.reserve_control(messages, *at);
+                s.with_lock([&] { s.messages().reserve(messages, *at); });
                 taken.emplace_back(*at, messages);
                 at = next;
             }
