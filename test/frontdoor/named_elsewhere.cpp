@@ -184,6 +184,39 @@ TEST_CASE("named elsewhere: long calls in one order end, also where one of them 
     CHECK(wrong == 0);
 }
 
+TEST_CASE("named elsewhere: long calls of two communicators with names keep one order, whichever name comes first") {
+    for (const bool is_turned : {false, true}) {
+        std::atomic<int> wrong{0};
+        in_process{2}.run([&](auto transport) {
+            communicator base{std::move(transport)};
+            auto one = duplicate(base);
+            auto other = duplicate(base);
+            one.set_timeout(10s);
+            other.set_timeout(10s);
+            std::array<std::vector<double>, 3> x;
+            for (auto& its : x) its.assign(300'000, 1);
+            const std::vector<double> sum(300'000, 2);
+            const bool is_first = base.rank() == 0;
+            barrier(base);
+            if (is_first) std::this_thread::sleep_for(20ms); // so the other one keeps its calls
+            std::array<operation, 3> all;
+            const std::size_t a = is_turned && !is_first ? 2 : 0, c = 2 - a;
+            all[a] = start_allreduce(one, x[a], plus{}, named{std::to_string(a)});
+            all[1] = start_allreduce(other, x[1], plus{}, named{"between"});
+            all[c] = start_allreduce(one, x[c], plus{}, named{std::to_string(c)});
+            if (!is_first) std::this_thread::sleep_for(40ms); // all names have come before it polls
+            status s;
+            for (std::size_t i = 0; i != 3; ++i) {
+                all[i].wait(s);
+                wrong += bool(s) || x[i] != sum;
+            }
+            barrier(base);
+        });
+        CAPTURE(is_turned);
+        CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("named elsewhere: a long call behind one that waits for its turn does not stand in its way") {
     // Rank 0 waits for the named call before it makes the other one, of which the others may send it much before.
     std::atomic<int> wrong{0};

@@ -259,8 +259,8 @@ private:
             while (named_call* next = find_due()) {
                 due_.pop_front();
                 if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
-                // The order is the first member's: it stands where any of those that wait may stand.
-                next->take_turn(time_left(session_.now_ns(), next->deadline_ns_), oldest_);
+                take_first_place(*next);
+                next->take_turn(time_left(session_.now_ns(), next->deadline_ns_), next->place_);
                 stop_waiting(*next);
             }
             if (used_.mine == before) break;
@@ -348,12 +348,18 @@ private:
         return why;
     }
     void keep(named_call& c, std::uint64_t last) {
-        c.place_ = session_.place_of_next();
+        c.place_ = session_.take_place();
         c.deadline_ns_ = last;
         c.waits_ = true;
         if (++waiting_ != 1) return; // it stands behind another one
         oldest_ = c.place_;
         session_.attend_to(*this);
+    }
+    // The order among those that wait is the first member's: this one takes the first of their places, and the
+    // others keep the rest in their order.
+    void take_first_place(named_call& c) noexcept {
+        for (auto at = std::find(calls_.begin(), calls_.end(), &c); at != calls_.begin();)
+            if (named_call& before = **--at; before.waits_) std::swap(before.place_, c.place_);
     }
     void stop_waiting(named_call& c) noexcept {
         if (!std::exchange(c.waits_, false)) return;

@@ -181,7 +181,7 @@ public:
     bool has_attendants() const noexcept { return !attendants_.empty(); }
     // While they are paused, no attendant is called.
     void pause_attendants(bool are_paused) noexcept { attendants_.pause(are_paused); }
-    operation_place place_of_next() const noexcept { return flight_.place_of_next(); }
+    operation_place take_place() noexcept { return flight_.take_place(); }
 
     void open(std::uint16_t context, std::span<const rank_t> members) {
         contexts().open(context, members);
@@ -198,7 +198,7 @@ private:
 
     void note_attendants() noexcept {
         straight_.forbid(!attendants_.empty());
-        flight_.set_waiting(attendants_.oldest(flight_.place_of_next()));
+        flight_.set_waiting(attendants_.oldest(flight_.last_place()));
     }
     // A short operation that is alone runs straight while nothing is unusual.
     bool may_go_straight(const prepared& work) noexcept {

@@ -51,8 +51,13 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
-    // What operation_place says of a call that is made now.
-    operation_place place_of_next() const noexcept { return {true, tickets_ & most_tickets}; }
+    // A place behind all that have one.
+    operation_place last_place() const noexcept { return {true, tickets_ & most_tickets}; }
+    // The place of a call that is made now, and starts later. No other one has it.
+    operation_place take_place() noexcept {
+        ++tickets_;
+        return last_place();
+    }
     // The place of the oldest call that has still to start; not set: there is none. Operations behind it
     // may not always send. Pre: prepare_for_older() of those that have started since.
     void set_waiting(const operation_place& oldest) noexcept {

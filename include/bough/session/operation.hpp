@@ -47,7 +47,7 @@ class records;
 // that had started by then. By default: behind all.
 struct operation_place {
     bool is_set = false;
-    std::uint32_t starts = 0; // the ticket of the last that had started
+    std::uint32_t starts = 0; // a ticket of its own, taken when the call was made
     friend bool operator==(const operation_place&, const operation_place&) = default;
 };
 } // namespace detail

@@ -340,8 +340,8 @@ public:
         core_.pause_attendants(are_paused);
     }
     // For operations of calls that are made now, and start later (session_operation::set_place).
-    detail::operation_place place_of_next() const {
-        return with_lock([&] { return core_.place_of_next(); });
+    detail::operation_place take_place() {
+        return with_lock([&] { return core_.take_place(); });
     }
 
     // --- for bough/communicator/core.hpp ---
