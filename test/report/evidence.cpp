@@ -4,6 +4,7 @@
 #include <bough/core/absence.hpp>
 #include <bough/core/status.hpp>
 #include <bough/report/call_record.hpp>
+#include <bough/report/diagnosis.hpp>
 #include <bough/report/evidence.hpp>
 #include <bough/report/read.hpp>
 
@@ -154,6 +155,29 @@ TEST_CASE("evidence: one rank without a recording may be the absent one, unless 
     all.pop_back();
     all[0].head.poison = {};
     CHECK_FALSE(evidence(all).may_be_absent()); // two have none
+}
+
+TEST_CASE("evidence: a rank does not wait for one that has ended the same call") {
+    std::vector<recording> all{of_rank(0, {call(3, ended), call(4, in_flight)}), of_rank(1, {call(3, in_flight)}),
+                               of_rank(2, {call(3, ended), call(4, in_flight)})};
+    const auto waits = [&](rank_t r, std::uint32_t number, std::vector<rank_t> others) {
+        detail::waiting_record& w = all[r].head.moment.waiting[0];
+        all[r].head.moment.ticks = 1;
+        all[r].head.moment.in_flight = 1;
+        w.number = number;
+        w.count = static_cast<std::uint32_t>(others.size());
+        for (std::size_t i = 0; i != others.size(); ++i) w.edges[i] = {others[i], 0};
+    };
+    waits(0, 4, {1, 2});
+    waits(1, 3, {0}); // it was stopped before it saw the message
+    waits(2, 4, {0});
+    const evidence known(all);
+    CHECK(known.waits_for(known.blocked().at(0)) == std::vector<rank_t>{1, 2});
+    CHECK(known.waits_for(known.blocked().at(1)).empty());
+    CHECK(known.waits_for(known.blocked().at(2)) == std::vector<rank_t>{0});
+    const diagnosis d = detail::diagnostician(all).find();
+    CHECK(d.what == diagnosis::cause::stuck);
+    CHECK(d.ranks == std::vector<rank_t>{1});
 }
 
 TEST_CASE("evidence: the latest call of a rank in words") {

@@ -330,18 +330,11 @@ private:
     // 6. Where the ways of waiting end.
     diagnosis dead_end() const {
         std::set<rank_t> ends;
-        for (const auto& [r, at] : known_.blocked()) {
-            const waiting_record* w = at.in->waits_of(at.call->number);
-            if (w == nullptr || w->count == 0) continue;
-            for (std::uint32_t i = 0; i != std::min(w->count, waiting_record::most); ++i) {
-                const rank_t of = w->edges[i].rank;
-                const auto its = known_.blocked().find(of);
-                const waiting_record* on =
-                    its == known_.blocked().end() ? nullptr : its->second.in->waits_of(its->second.call->number);
-                if (of < known_.size() && its != known_.blocked().end() && (on == nullptr || on->count == 0))
+        for (const auto& [r, at] : known_.blocked())
+            for (const rank_t of : known_.waits_for(at))
+                if (const auto its = known_.blocked().find(of);
+                    its != known_.blocked().end() && known_.waits_for(its->second).empty())
                     ends.insert(of);
-            }
-        }
         if (ends.empty()) return {};
         diagnosis d{cause::stuck, {ends.begin(), ends.end()}, {}};
         d.sentence = ranks_text(d.ranks) + (ends.size() == 1 ? " is in " : " are in ") +

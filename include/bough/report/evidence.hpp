@@ -94,6 +94,20 @@ public:
             return end != 0 && mine->second->time_of(c->begin) > end;
         });
     }
+    // The ranks for which a rank waits in this call, at most twelve of them. One that has ended the call well is not
+    // among them: what it sent has set out.
+    std::vector<rank_t> waits_for(const recorded_call& at) const {
+        std::vector<rank_t> found;
+        const waiting_record* w = at.in->waits_of(at.call->number);
+        if (w == nullptr) return found;
+        const group& its = groups_.at(key_of(*at.in));
+        for (std::uint32_t i = 0; i != std::min(w->count, waiting_record::most); ++i) {
+            const auto other = its.find(w->edges[i].rank);
+            const call_record* c = other == its.end() ? nullptr : other->second->find(at.call->number);
+            if (c == nullptr || !ended_well(*c) || w->count > waiting_record::most) found.push_back(w->edges[i].rank);
+        }
+        return found;
+    }
     // Does some rank say that this one was missing?
     bool is_told_missing(rank_t r) const {
         return std::any_of(said_.begin(), said_.end(), [r](const auto& s) { return is_missing(s.second, r); });
