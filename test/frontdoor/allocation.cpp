@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Once warm, a collective allocates nothing: not on the heap of any rank, for short messages and for long ones. Except when
 // more messages are early at a time than ever before: then one allocation for each, see bough/session/unexpected.hpp.
+// Compiled alone, optimised: it makes a million calls.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include "support/until.hpp"
@@ -180,8 +181,9 @@ TEST_CASE("front doors: nor over self, and the counter counts") {
     communicator comm{self{}};
     CHECK(counted(comm, 1) == counts{});
     const std::size_t before = allocations;
-    std::vector<int> x(100);
-    CHECK(allocations == before + 1);
+    ::operator delete(::operator new(400)); // a new-expression may be left out
+    const std::size_t after = allocations;
+    CHECK(after == before + 1);
 }
 
 TEST_CASE("persistent operations allocate nothing from their first start on, once the transport knows all peers") {

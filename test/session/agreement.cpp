@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 //   BOUGH_TEST_ALL=1   100,000 agreements over a network that falls apart instead of 2,000
+// Compiled alone, optimised: it runs thousands of agreements.
 #include "engine/ranks.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Many operations over simulated remote writes: random collectives, roots, degrees, sizes and skew; writes that land late,
 // torn and in any order; counters of one byte, so that they wrap all the time. Every result is compared, bit for bit.
+// Compiled alone, optimised: it runs thousands of operations.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
