@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 using bough::contexts;
 using test::call_of;
@@ -54,6 +55,32 @@ TEST_CASE("contexts: each counts for itself, and a number from afar makes nothin
     all.clear();
     CHECK(all.next_agreement(5) == 1);
     CHECK_FALSE(all.was_started(call_of(0, 4)));
+}
+
+// The memory of the last epoch is used again. No number beyond the end is looked up in it.
+TEST_CASE("contexts: a new epoch knows nothing of the numbers of the last one") {
+    using numbers = std::vector<std::uint16_t>;
+    const std::array<bough::rank_t, 2> members{4, 0};
+    contexts all;
+    all.open(6, members);
+    all.start(call_of(6, 9));
+    all.give_up(call_of(6, 8));
+    all.open(7, members);
+    REQUIRE_FALSE(all.close(7));
+    for (const std::uint16_t before : numbers{0, 5, 6}) { // the last number that has a place
+        all.clear();
+        all.start(call_of(before, 1));
+        for (const std::uint16_t next : numbers{6, 7}) {
+            CAPTURE(before, next);
+            if (next <= before) continue;
+            CHECK_FALSE(all.has_started(next));
+            CHECK_FALSE(all.was_started(call_of(next, 9)));
+            CHECK_FALSE(all.may_be_late(call_of(next, 8)));
+            CHECK_FALSE(all.is_closed(next));
+            CHECK(all.members(next) == nullptr);
+            CHECK(all.first_member(next) == bough::no_rank);
+        }
+    }
 }
 
 TEST_CASE("contexts: a number is free when all members have let it go, in any order") {

@@ -223,6 +223,25 @@ TEST_CASE("session: a call that is cancelled ends on all ranks, with who, and no
             }
 }
 
+// Rank 1 refuses call 1 when it makes it. The message of call 2 has come by then, and is of a call that it does not refuse.
+TEST_CASE("session: while a call waits to be refused, messages of later calls are kept") {
+    test::ranks group(2);
+    const auto from_0 = plan_broadcast(chain{}, {.size = 2, .root = 0});
+    group.fill(1, 5);
+    group[0].start(doubling(2), 1);
+    group[0].session.cancel(group[0].operation());
+    group.settle(); // rank 1 has the notice
+    group[0].data.assign(1, 77);
+    group[0].start(from_0, 2);
+    group.settle(); // and the message
+    group[1].start(doubling(2), 1);
+    CHECK(group[1].result().cause == errc::cancelled);
+    group[1].start(from_0, 2);
+    REQUIRE(group.run());
+    CHECK_FALSE(group[1].result());
+    CHECK(group[1].data[0] == 77);
+}
+
 TEST_CASE("session: wait ends by the deadline, alone or not") {
     test::ranks group(2);
     group.fill(1);

@@ -2,6 +2,7 @@
 // Messages of the session itself: they leave in order for each peer, however little the transport takes; and their spare memory:
 // what is reserved is there, and what is no longer reserved is let go.
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include <bough/session/outbox.hpp>
 #include <bough/testing/transport_archetype.hpp>
 
@@ -153,6 +154,27 @@ TEST_CASE("outbox: what waits for a peer that is lost is forgotten, and what is 
     CHECK_FALSE(out.holds_for(1));
     CHECK(come(ends[2]) == numbers{4});
     CHECK(out.empty());
+}
+
+// So a failure can be told when no memory is left, as often as messages of this length leave.
+TEST_CASE("outbox: with memory reserved, message after message is put without allocating") {
+    for (const bool sent_later : {false, true}) {
+        const bough::testing::loop_group group(2);
+        std::vector<transport> ends = group.connect_all();
+        outbox out;
+        out.reserve(1, long_bytes.size());
+        for (std::uint32_t i = 1; i <= 3; ++i) {
+            CAPTURE(sent_later, i);
+            const std::size_t before = bough_test::allocations;
+            sent_later ? put(out, 1, i, long_bytes) : put(out, 1, i);
+            CHECK(bough_test::allocations == before);
+            out.flush(ends[0]);
+            CHECK(out.empty() == !sent_later);
+            CHECK(come(ends[1]) == numbers{i});
+            hear(ends[0], out);
+            CHECK(out.empty());
+        }
+    }
 }
 
 TEST_CASE("spare_bytes: what is unreserved goes, and leaves others what they have reserved") {
