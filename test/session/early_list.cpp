@@ -100,3 +100,17 @@ TEST_CASE("early list: it counts each of its allocations", "[session]") {
     }
     CHECK(list.allocations() != 0);
 }
+
+// It begins with room for 256 ranks.
+TEST_CASE("early list: of a rank that has sent nothing there is no message, whatever its number", "[session]") {
+    for (const rank_t ranks : {3u, 300u}) {
+        early_list list(ranks);
+        const rank_t last = ranks - 1, beyond_room = ranks == 3 ? 3 : 256;
+        CHECK(list.first_of(0) == nullptr);
+        CHECK(list.first_of(last) == nullptr);
+        CHECK(list.first_of(beyond_room) == nullptr);
+        list.append(message(last, 1, 1), true);
+        CHECK(list.first_of(last) == list.first());
+        CHECK(list.first_of(0) == nullptr);
+    }
+}
