@@ -106,6 +106,7 @@ TEST_CASE("group: a communicator that is poisoned does not take its siblings wit
         seen.expect(agree(other, 7) == 7); // works on what is poisoned, too
         auto third = duplicate(comm);
         seen.expect(adds_up(third));
+        seen.expect(adds_up(comm)); // all are through it: the next call of `third` breaks what is in flight there
         seen.expect(!duplicate(other, s) && s.code == errc::group_poisoned);
         // A call that one rank refuses.
         std::vector<int> shorter(1);
