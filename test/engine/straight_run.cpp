@@ -18,6 +18,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -56,8 +57,12 @@ struct rank_end {
         : box(m), me(r), work(std::move(bound)), values(std::move(data)) {}
 
     // --- the port ---
-    posted send(std::uint32_t, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
+    posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
         if (refuse_sends != 0) return --refuse_sends, posted::would_block;
+        if (std::exchange(leaves_later, false) || !posts.empty()) { // in order
+            posts.push_back({step, to, segment, {data, static_cast<std::size_t>(bytes)}});
+            return posted::pending;
+        }
         box.boxes[{me, to}].push_back({segment, {data, data + bytes}});
         return posted::complete;
     }
@@ -99,6 +104,10 @@ struct rank_end {
             if (now == straight_run::state::leaves) hand_over();
             return;
         }
+        for (const post& p : std::exchange(posts, {})) { // they are read only now
+            box.boxes[{me, p.to}].push_back({p.segment, {p.data.begin(), p.data.end()}});
+            work.engine().completed(p.step, *this);
+        }
         work.engine().retry(*this);
         for (const auto& channel : work.incoming())
             for (auto& queue = box.boxes[{channel.peer, me}]; !queue.empty();) {
@@ -132,8 +141,15 @@ struct rank_end {
     mail::message read;
     std::vector<std::unique_ptr<mail::message>> kept; // what the engine may still read
     rank_t stray = no_rank;
+    struct post {
+        std::uint32_t step;
+        rank_t to;
+        std::uint32_t segment;
+        std::span<const std::byte> data;
+    };
+    std::vector<post> posts; // that are pending
     std::uint32_t refuse_sends = 0;
-    bool show_other = false, straight = false, finished = false;
+    bool leaves_later = false, show_other = false, straight = false, finished = false;
 };
 static_assert(StraightPort<rank_end> && EnginePort<rank_end>);
 
@@ -163,8 +179,10 @@ void run(const A& algorithm, rank_t size, std::size_t count, random_sequence& ra
         if (!started[r]) {
             started[r] = true;
             if (hand_over_in != 0 && random() % hand_over_in == 0) end.refuse_sends = 1;
+            if (hand_over_in != 0 && random() % hand_over_in == 0) end.leaves_later = true;
             end.start();
         } else {
+            if (hand_over_in != 0 && random() % hand_over_in == 0) end.leaves_later = true;
             end.show_other = hand_over_in != 0 && random() % hand_over_in == 0;
             if (end.straight && hand_over_in != 0 && random() % hand_over_in == 0) end.hand_over();
             end.go();
