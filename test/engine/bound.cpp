@@ -166,6 +166,33 @@ TEST_CASE("bound: a plan's id is the same on all ranks") {
             });
 }
 
+TEST_CASE("bound: a message in parts is one place, and the places behind it are its parts") {
+    const auto check = [](const bound_schedule& b, std::uint32_t whole) {
+        REQUIRE(b.places.size() > whole + 3);
+        const bound_place& all = b.places[whole];
+        CHECK(all.parts == 3);
+        REQUIRE(all.buffer >= 2);
+        CHECK(b.planes[all.buffer - 2].packed == whole); // in memory of its own
+        const block_t blocks[] = {4, 0, 2};              // in the order of the message
+        for (std::uint32_t i = 0; i != 3; ++i) {
+            CHECK(b.places[whole + 1 + i].buffer == all.buffer);
+            CHECK(b.places[whole + 1 + i].first == blocks[i]);
+            CHECK(b.places[whole + 1 + i].parts == 0);
+        }
+    };
+    const auto sent = bound_of(
+        {send_step(1, part(input, 4), true), send_step(1, part(input, 0), true), send_step(1, part(input, 2))}, 5);
+    REQUIRE(sent.steps.size() == 4); // three copies, and then the message
+    REQUIRE(sent.steps[3].verb == verb::send);
+    check(sent, sent.steps[3].a);
+    const auto come = bound_of({receive_step(1, part(output, 4), true), receive_step(1, part(output, 0), true),
+                                receive_step(1, part(output, 2))},
+                               5);
+    REQUIRE(come.steps.size() == 4);
+    REQUIRE(come.steps[0].verb == verb::receive);
+    check(come, come.steps[0].out);
+}
+
 // 16 bits: one pair in 65536 may agree by chance. Plans of different collectives are told apart by their kind.
 TEST_CASE("bound: plans that differ have different ids") {
     std::uint32_t pairs = 0, equal = 0;
