@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/tools" "$scratch/include/bough/toy" "$scratch/test/toy" "$scratch/test/support"
 cp "$1/tools/mutate" "$scratch/tools"
-cp "$1/test/support/catch.hpp" "$scratch/test/support"
+cp "$1/test/support/catch.hpp" "$1/test/support/deadline_listener.cpp" "$scratch/test/support"
 cd "$scratch"
 git init -q . 2>/dev/null
 cat >include/bough/toy/clamp.hpp <<'END'
@@ -61,15 +61,21 @@ run() {
 
 run 0 "$2" '--list toy'
 ! grep -q 'hpp:5:.*<=' out || { failures=$((failures + 1)); echo 'FAILED: a fault in a comment'; }
-run 1 "$2" '--faults 1000 --seconds 5 toy'
+run 1 "$2" '--faults 1000 --seconds 5 --record faults toy'
 expect '^proof  *include/bough/toy/clamp.hpp:6 (<) '
 expect '^fails  *include/bough/toy/clamp.hpp:8 (call)  test/toy/clamp.cpp: larger: the larger one, either way round$'
 expect '^fails  *include/bough/toy/clamp.hpp:9 (if (!)'
 expect '^survives  *include/bough/toy/clamp.hpp:9 (>)'
 expect '^survives: include/bough/toy/clamp.hpp:23: '
-expect '^endless: include/bough/toy/clamp.hpp:18: '
+expect '^late  *include/bough/toy/clamp.hpp:18 (return true;)  test/toy/clamp.cpp: larger: the larger one, either way round$'
 expect '^untested: include/bough/toy/alone.hpp:2: '
-expect ' faults noticed, [0-9]* by tests of their own room, 1 by proofs of the compiler'
+expect ' faults noticed, [0-9]* by tests of their own room, 1 by proofs of the compiler, [0-9]* by a deadline'
+# Each fault is one row, and the table counts them.
+grep -q "^toy	include/bough/toy/clamp.hpp	8	call	fails	own	test/toy/clamp.cpp	larger: " faults ||
+    { failures=$((failures + 1)); echo 'FAILED: --record'; cat faults; }
+run 0 "$2" '--table faults'
+expect "^| toy | $(grep -cv '	void	' faults) | $(grep -c '	fails	own	' faults) | $(grep -c '	late	own	' faults) | 1 | 0 | $(
+    grep -c '	survives	\|	untested	' faults) |\$"
 
 # What is listed with a reason is not planted any more.
 printf '%s | %s | %s | %s\n' include/bough/toy/clamp.hpp 'if (a > b) return a;' 'if (a >= b) return a;' 'equal ones are equal' \
