@@ -62,6 +62,30 @@ TEST_CASE("rdma endpoint: the child of a fork gives back none of its parent's re
     CHECK(given_back >= 2); // frames that come, and frames that leave
 }
 
+TEST_CASE("rdma endpoint: what the device had no room for leaves with a flush, but not from the child of a fork") {
+    using bough_test::lone_rank, bough_test::scripted_messenger;
+    detail::fabric_endpoint<scripted_messenger> end(std::make_unique<scripted_messenger>(), lone_rank::options(4),
+                                                    detail::fabric_group{.size = 3});
+    REQUIRE_FALSE(end.prepare());
+    end.begin();
+    end.device().answer = detail::fabric_result::full;
+    end.out().say(1, detail::fabric_frame::room);
+    end.device().answer = detail::fabric_result::ok;
+    REQUIRE(end.out().unsent());
+    const std::size_t before = end.device().sent.size();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        end.flush(); // the device is the parent's
+        ::_exit(static_cast<int>(end.device().sent.size() - before));
+    }
+    int how = -1;
+    REQUIRE(::waitpid(child, &how, 0) == child);
+    CHECK((WIFEXITED(how) && WEXITSTATUS(how) == 0));
+    end.flush();
+    CHECK(end.device().sent.size() == before + 1);
+    CHECK_FALSE(end.out().unsent());
+}
+
 TEST_CASE("rdma endpoint: one that has resigned gives its closed device nothing more") {
     int late = 0;
     fabric_options options = bough_test::lone_rank::options(4);
