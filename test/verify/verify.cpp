@@ -50,6 +50,19 @@ static_assert(says(judge(reduce, {.size = 1, .blocks = 2}, {{copy_step(in(0, 2),
 static_assert(says(judge(reduce, {.size = 1, .blocks = 2}, {{combine_step(in(0, 2), in(0), out(0, 2))}}),
                    fault::bad_slice, 0, 0, 0));
 
+// broken_message: a message in parts goes on to another peer, with another step, or not at all.
+constexpr dimensions two_blocks{.size = 2, .blocks = 2};
+static_assert(judge(broadcast, two_blocks,
+                    {{send_step(1, in(0), true), send_step(1, in(1))},
+                     {receive_step(0, out(0), true), receive_step(0, out(1))}}));
+static_assert(says(judge(broadcast, {.size = 3, .blocks = 2},
+                         {{send_step(1, in(1), true), send_step(2, in(0))}, {}, {}}),
+                   fault::broken_message, 0, 0, 1));
+static_assert(says(judge(broadcast, two_blocks, {{send_step(1, in(0), true), receive_step(1, out(1))}, {}}),
+                   fault::broken_message, 0, 0));
+static_assert(says(judge(broadcast, two_blocks, {{}, {receive_step(0, out(1), true)}}), fault::broken_message, 1, 0,
+                   1));
+
 // overlapping_operands: also across input and output, which are the same memory in place.
 static_assert(says(judge(reduce, {.size = 1, .blocks = 3}, {{copy_step(in(0, 2), out(1, 2))}}),
                    fault::overlapping_operands, 0, 0, 1));
