@@ -50,9 +50,12 @@ TEST_CASE("plain_list: does what a vector does, whatever is done to it") {
             case 0: x.resize(n % 40), y.resize(n % 40); break;
             case 1: x.resize(n % 40, value), y.resize(n % 40, value); break;
             case 2: x.assign(n % 20, value), y.assign(n % 20, value); break;
-            case 3:
-                x.insert(x.begin() + at, value), y.insert(y.begin() + static_cast<std::ptrdiff_t>(at), value);
+            case 3: {
+                const auto* const made = x.insert(x.begin() + at, value);
+                CHECK(made == x.begin() + at); // which may lie elsewhere than before
+                y.insert(y.begin() + static_cast<std::ptrdiff_t>(at), value);
                 break;
+            }
             case 4:
                 if (!y.empty()) x.erase(x.begin() + at), y.erase(y.begin() + static_cast<std::ptrdiff_t>(at));
                 break;
