@@ -154,6 +154,19 @@ TEST_CASE("bound: a receive is not fused") {
     CHECK_FALSE(fused({receive, copy_step(part(input, 0), part(s0, 0)), use})); // if a part is overwritten before
 }
 
+TEST_CASE("bound: what overwrites the place of a part waits for those that read it before the part came") {
+    // Parts 1 and 2 are combined where they came with their message, so they do not wait for the send.
+    const auto b = bound_of({copy_step(part(input, 0), part(s0, 0)), send_step(1, part(s0, 0)),
+                             receive_step(2, part(s0, 0), true), receive_step(2, part(s0, 1)),
+                             combine_step(part(input, 0), part(s0, 0), part(output, 0)),
+                             combine_step(part(input, 1), part(s0, 1), part(output, 1)),
+                             copy_step(part(input, 0), part(s0, 0))},
+                            2);
+    REQUIRE(b.steps.size() == 6); // the message is one step
+    CHECK(b.waits[2] == 0);
+    CHECK(std::ranges::equal(after(b, 1), std::array{5u}));
+}
+
 TEST_CASE("bound: a plan's id is the same on all ranks") {
     for (rank_t size = 1; size != 18; ++size)
         for (const rank_t root : {rank_t{0}, size - 1})

@@ -146,9 +146,13 @@ private:
         return static_cast<std::uint32_t>(bound_.steps.size() - 1);
     }
     constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back({earlier, later}); }
-    // Bound step `later` waits for what step `i` waits for.
+    // Bound step `later` waits for what step `i` waits for. A part that is read where it came with its
+    // message waits for nothing: what overwrites its place waits for what the part should have waited for.
     constexpr void wait_like(std::uint32_t later, std::uint32_t i) {
-        for (const std::uint32_t before : order_.of(i)) wait(later, bound_index_[before]);
+        for (const std::uint32_t before : order_.of(i)) {
+            wait(later, bound_index_[before]);
+            if (staged_[before] != no_step && overlap(steps_[i].out, steps_[before].out)) wait_like(later, before);
+        }
     }
     // Where a combine reads an operand: in the message in parts that brought it, or in its usual
     // place.
