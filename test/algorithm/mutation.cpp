@@ -141,7 +141,7 @@ private:
     static void move(const schedule& original, std::uint32_t i, slice step::*which, const char* kind, F try_mutant) {
         std::uint32_t buffers = 2;
         for (const step& s : original)
-            for (const slice& used : {s.a, s.b, s.out}) buffers = std::max(buffers, used.buffer.index + 1);
+            for (const slice& used : {s.a, s.b, s.out}) buffers = std::max(buffers, used.buffer.index + 1u);
         schedule mutant = original;
         slice& moved = mutant.steps[i].*which;
         const slice home = moved;

@@ -156,15 +156,34 @@ TEST_CASE("bound: a receive is not fused") {
 
 TEST_CASE("bound: what overwrites the place of a part waits for those that read it before the part came") {
     // Parts 1 and 2 are combined where they came with their message, so they do not wait for the send.
-    const auto b = bound_of({copy_step(part(input, 0), part(s0, 0)), send_step(1, part(s0, 0)),
-                             receive_step(2, part(s0, 0), true), receive_step(2, part(s0, 1)),
-                             combine_step(part(input, 0), part(s0, 0), part(output, 0)),
-                             combine_step(part(input, 1), part(s0, 1), part(output, 1)),
-                             copy_step(part(input, 0), part(s0, 0))},
-                            2);
+    const auto b =
+        bound_of({copy_step(part(input, 0), part(s0, 0)), send_step(1, part(s0, 0)), receive_step(2, part(s0, 0), true),
+                  receive_step(2, part(s0, 1)), combine_step(part(input, 0), part(s0, 0), part(output, 0)),
+                  combine_step(part(input, 1), part(s0, 1), part(output, 1)), copy_step(part(input, 0), part(s0, 0))},
+                 2);
     REQUIRE(b.steps.size() == 6); // the message is one step
     CHECK(b.waits[2] == 0);
     CHECK(std::ranges::equal(after(b, 1), std::array{5u}));
+}
+
+TEST_CASE("bound: what is added to a load waits for those that read the load before") {
+    const auto packed = [](block_t b) { return part(packed_scratch(0), b); };
+    const auto b = bound_of({copy_step(part(input, 0), packed(0)), copy_step(part(input, 1), packed(1)),
+                             send_step(1, packed(0), true), send_step(1, packed(1)), // as it lies: step 2
+                             receive_step(2, packed(0), true), receive_step(2, packed(1)),
+                             copy_step(part(input, 2), packed(2)), // the message is not the whole load
+                             combine_step(part(input, 0), packed(0), part(output, 0)),
+                             copy_step(packed(1), part(output, 1)), copy_step(packed(2), part(output, 2))},
+                            3);
+    std::vector<bool> waits(b.steps.size()); // for the send, directly or not
+    const auto mark = [&](const auto& self, std::uint32_t i) -> void {
+        for (const std::uint32_t later : after(b, i)) waits[later] = true, self(self, later);
+    };
+    REQUIRE((b.steps[2].verb == verb::send && b.places[b.steps[2].a].parts == 2));
+    mark(mark, 2);
+    for (std::uint32_t i = 3; i != b.steps.size(); ++i)
+        if (b.steps[i].verb != verb::receive && b.places[b.steps[i].out].buffer == packed_scratch(0).index)
+            CHECK(waits[i]);
 }
 
 TEST_CASE("bound: a plan's id is the same on all ranks") {

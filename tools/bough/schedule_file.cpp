@@ -80,17 +80,18 @@ public:
 
 private:
     bough::buffer buffer(const std::string& name) const {
-        constexpr std::string_view plane = "scratch";
+        constexpr std::string_view plane = "scratch", packed = "packed"; // and a number
         if (name == "input") return bough::input;
         if (name == "output") return bough::output;
-        if (!name.starts_with(plane)) refuse("there is no buffer '" + name + "'");
+        const bool is_packed = name.starts_with(packed);
+        if (!is_packed && !name.starts_with(plane)) refuse("there is no buffer '" + name + "'");
         std::uint32_t number = 0;
         const char* const last = name.data() + name.size();
-        const auto [end, error] = std::from_chars(name.data() + plane.size(), last, number);
+        const auto [end, error] = std::from_chars(name.data() + (is_packed ? packed : plane).size(), last, number);
         if (error != std::errc{} || end != last || number >= most_planes)
             refuse("there is no buffer '" + name + "': the planes are scratch0 to scratch" +
                    std::to_string(most_planes - 1));
-        return bough::scratch(number);
+        return is_packed ? bough::packed_scratch(number) : bough::scratch(number);
     }
 
     std::string path_;

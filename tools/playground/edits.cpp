@@ -34,7 +34,7 @@ std::uint32_t number(std::string_view text, std::uint64_t most = any_number) {
 }
 
 bough::slice parse_slice(std::string_view text, std::string_view whole) {
-    constexpr std::string_view plane = "scratch";
+    constexpr std::string_view plane = "scratch", packed = "packed"; // and a number
     const std::string_view name = take(text, ':');
     bough::slice made;
     if (name == "input")
@@ -43,6 +43,8 @@ bough::slice parse_slice(std::string_view text, std::string_view whole) {
         made.buffer = bough::output;
     else if (name.starts_with(plane))
         made.buffer = bough::scratch(number(name.substr(plane.size()), most_planes - 1));
+    else if (name.starts_with(packed))
+        made.buffer = bough::packed_scratch(number(name.substr(packed.size()), most_planes - 1));
     else
         refuse(whole);
     made.first = number(take(text, ':'));

@@ -6,7 +6,8 @@
 // plane its range of blocks. It also finds the receives whose payload is only ever combined once:
 // the engine can combine such a payload where it landed. A message in parts is packed into memory
 // of its own before it leaves, and unpacked after it has come. That costs one copy of its bytes at
-// either end, and none where a part is only combined. Binding knows no element type and no count:
+// either end, and none where a part is only combined, nor where the message is a whole load of a packed
+// plane (bough/schedule/packed_loads.hpp). Binding knows no element type and no count:
 // those come with the call.
 #ifndef BOUGH_ENGINE_BOUND_HPP
 #define BOUGH_ENGINE_BOUND_HPP
@@ -16,6 +17,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/in_place.hpp>
+#include <bough/schedule/packed_loads.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/schedule/series.hpp>
 
@@ -59,7 +61,7 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
     for (const step& s : steps) {
         add(std::uint64_t{s.peer} << 8 | (s.more ? 4u : 0u) | static_cast<std::uint8_t>(s.verb));
         for (const slice& part : {s.a, s.b, s.out}) {
-            add(part.buffer.index);
+            add(part.buffer.index | std::uint64_t{part.buffer.packed} << 32);
             add(std::uint64_t{part.first} << 32 | part.count);
         }
     }
@@ -101,6 +103,7 @@ public:
         for (const step& s : steps)
             for (const slice& used : {s.a, s.b, s.out})
                 if (is_scratch(used.buffer)) add_plane(scratch_plane(used.buffer));
+        find_loads();
         staged_.assign(steps.size(), no_step);
         bound_index_.assign(steps.size(), no_step);
         for (std::uint32_t i = 0; i != steps.size();) {
@@ -108,6 +111,8 @@ public:
             while (steps[last].more) ++last;
             if (last == i)
                 convert(i);
+            else if (const std::uint32_t load = whole_load(i, last); load != no_step)
+                move_load(i, last, load);
             else if (steps[i].verb == verb::send)
                 pack(i, last);
             else
@@ -125,6 +130,54 @@ public:
 private:
     constexpr void add_plane(std::uint32_t plane) {
         while (bound_.planes.size() <= plane) bound_.planes.push_back({});
+    }
+    // Finds where each step reads and writes packed planes, and makes the places: of each load, and of
+    // its slices.
+    constexpr void find_loads() {
+        bool has_packed = false;
+        for (const step& s : steps_)
+            has_packed = has_packed || s.a.buffer.packed + s.b.buffer.packed + s.out.buffer.packed != 0;
+        if (!has_packed) return;
+        packed_loads<> loads;
+        plain_list<std::uint32_t> sizes; // by load: how many slices
+        entries_.assign(steps_.size() * 3, no_step);
+        const auto is_used = [](const slice& s) { return s.buffer.packed != 0 && s.count != 0; };
+        for (std::size_t i = 0; i != steps_.size(); ++i) {
+            const step& s = steps_[i];
+            if (s.reads_a() && is_used(s.a)) entries_[3 * i] = loads.read(s.a);
+            if (s.reads_b() && is_used(s.b)) entries_[3 * i + 1] = loads.read(s.b);
+            if (!s.writes() || !is_used(s.out)) continue;
+            const std::uint32_t e = entries_[3 * i + 2] = loads.write(s);
+            if (sizes.size() < loads.loads()) sizes.resize(loads.loads(), 0);
+            sizes[loads[e].load] = std::max(sizes[loads[e].load], loads[e].place + 1);
+        }
+        plain_list<std::uint32_t> begins; // by load: its place
+        std::size_t end = 0;
+        for (const std::uint32_t size : sizes) {
+            begins.push_back(static_cast<std::uint32_t>(end));
+            end += 1 + size;
+        }
+        bound_.places.assign(end, bound_place{});
+        for (std::size_t load = 0; load != sizes.size(); ++load) bound_.places[begins[load]].parts = sizes[load];
+        for (std::uint32_t& e : entries_) {
+            if (e == no_step) continue;
+            const auto& entry = loads[e];
+            const std::uint32_t whole = begins[entry.load];
+            bound_.places[whole].buffer = entry.what.buffer.index;
+            bound_.places[whole + 1 + entry.place] = {entry.what.buffer.index, entry.what.first, entry.what.count, 0};
+            e = whole + 1 + entry.place;
+        }
+    }
+    // The place of the load of which the parts [first, last] of a message are all slices, in their order;
+    // or no_step.
+    constexpr std::uint32_t whole_load(std::uint32_t first, std::uint32_t last) const {
+        if (entries_.empty()) return no_step;
+        const std::size_t operand = steps_[first].verb == verb::send ? 0 : 2;
+        const std::uint32_t part = entries_[std::size_t{first} * 3 + operand];
+        if (part == no_step || part == 0 || bound_.places[part - 1].parts != last - first + 1) return no_step;
+        for (std::uint32_t i = first; i <= last; ++i)
+            if (entries_[std::size_t{i} * 3 + operand] != part + (i - first)) return no_step;
+        return part - 1;
     }
     constexpr std::uint32_t place(const slice& s) {
         if (is_scratch(s.buffer)) {
@@ -154,26 +207,31 @@ private:
             if (staged_[before] != no_step && overlap(steps_[i].out, steps_[before].out)) wait_like(later, before);
         }
     }
-    // Where a combine reads an operand: in the message in parts that brought it, or in its usual
-    // place.
-    constexpr std::uint32_t operand(std::uint32_t i, const slice& s) {
+    // Where step `i` has slice `s`, its operand number `which`: 0 and 1 are read, 2 is written.
+    constexpr std::uint32_t place_in(std::uint32_t i, std::uint32_t which, const slice& s) {
+        if (!entries_.empty() && entries_[std::size_t{i} * 3 + which] != no_step)
+            return entries_[std::size_t{i} * 3 + which];
+        return place(s.buffer.packed != 0 ? slice{} : s); // an empty slice is in no load
+    }
+    // Where a step reads an operand: in the message in parts that brought it, or in its usual place.
+    constexpr std::uint32_t operand(std::uint32_t i, std::uint32_t which, const slice& s) {
         for (const std::uint32_t before : order_.of(i))
             if (staged_[before] != no_step && steps_[before].out == s) return staged_[before];
-        return place(s);
+        return place_in(i, which, s);
     }
     constexpr void convert(std::uint32_t i) {
         const step& s = steps_[i];
         bound_step made{.verb = s.verb, .peer = s.peer};
-        if (s.reads_a()) made.a = operand(i, s.a);
-        if (s.reads_b()) made.b = operand(i, s.b);
-        if (s.writes()) made.out = place(s.out);
+        if (s.reads_a()) made.a = operand(i, 0, s.a);
+        if (s.reads_b()) made.b = operand(i, 1, s.b);
+        if (s.writes()) made.out = place_in(i, 2, s.out);
         bound_index_[i] = add(made);
         wait_like(bound_index_[i], i);
     }
     // Makes a plane for the parts [first, last], one behind the other. Returns the place of all.
     constexpr std::uint32_t stage(std::uint32_t first, std::uint32_t last) {
         const auto whole = static_cast<std::uint32_t>(bound_.places.size());
-        bound_.planes.push_back({.first = 0, .last = 0, .packed = whole});
+        bound_.planes.push_back({.first = 0, .last = 0});
         const auto buffer = static_cast<std::uint32_t>(bound_.planes.size() + 1);
         bound_.places.push_back({buffer, 0, 0, last - first + 1});
         for (std::uint32_t i = first; i <= last; ++i) {
@@ -182,11 +240,24 @@ private:
         }
         return whole;
     }
+    // Binds a message in parts that is a whole load, which lies as it leaves or comes.
+    constexpr void move_load(std::uint32_t first, std::uint32_t last, std::uint32_t load) {
+        const step& s = steps_[last];
+        bound_step made{.verb = s.verb, .peer = s.peer};
+        (s.verb == verb::send ? made.a : made.out) = load;
+        const std::uint32_t moved = add(made);
+        for (std::uint32_t i = first; i <= last; ++i) {
+            bound_index_[i] = moved;
+            wait_like(moved, i);
+        }
+        messages_.push_back({last, moved});
+    }
     // Binds a send in parts: each part is copied behind the one before, and all leave together.
     constexpr void pack(std::uint32_t first, std::uint32_t last) {
         const std::uint32_t whole = stage(first, last);
         for (std::uint32_t i = first; i <= last; ++i) {
-            bound_index_[i] = add({.verb = verb::copy, .a = place(steps_[i].a), .out = whole + 1 + (i - first)});
+            bound_index_[i] =
+                add({.verb = verb::copy, .a = place_in(i, 0, steps_[i].a), .out = whole + 1 + (i - first)});
             wait_like(bound_index_[i], i);
         }
         const std::uint32_t send = add({.verb = verb::send, .peer = steps_[last].peer, .a = whole});
@@ -206,9 +277,12 @@ private:
                 bound_index_[i] = receive;
                 continue;
             }
-            bound_index_[i] = add({.verb = verb::copy, .a = part, .out = place(steps_[i].out)});
+            bound_index_[i] = add({.verb = verb::copy, .a = part, .out = place_in(i, 2, steps_[i].out)});
             wait(bound_index_[i], receive);
             wait_like(bound_index_[i], i);
+            // In a packed plane what the first part waits for they all do.
+            for (std::uint32_t k = first; steps_[i].out.buffer.packed != 0 && k != i; ++k)
+                wait_like(bound_index_[i], k);
         }
     }
     constexpr void number_channels() {
@@ -293,6 +367,8 @@ private:
     dependents dependents_;
     detail::plain_list<std::uint32_t> bound_index_; // by step: the bound step for which later ones wait
     detail::plain_list<std::uint32_t> staged_;      // by step: the place of a received part in its message
+    // By step and operand: its place in the load of a packed plane, or no_step. Empty if there are none.
+    detail::plain_list<std::uint32_t> entries_;
     detail::plain_list<edge> edges_;
     detail::plain_list<message> messages_;
     // By step: the bound step of a message with this last part.

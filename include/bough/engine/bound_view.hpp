@@ -33,14 +33,12 @@ struct bound_step {
 struct bound_place {
     std::uint32_t buffer = 0;
     block_t first = 0, count = 0;
-    std::uint32_t parts = 0; // a message in parts: the next places are the parts, one behind the other
+    std::uint32_t parts = 0; // slices one behind the other: so many places that follow are the parts
 };
 
-// Blocks [first, last) of a scratch plane are used. Or it holds the message in parts of place
-// `packed`.
+// Blocks [first, last) of a scratch plane are used; none of one that holds places with parts.
 struct plane_extent {
     block_t first = 0xffff'ffffu, last = 0;
-    std::uint32_t packed = 0xffff'ffffu;
 };
 
 // Where the receives from one peer are, so that a message finds its step: receives[first +

@@ -291,6 +291,8 @@ private:
             s.buffer = output;
         else if (takes("scratch") && number(plane, 1u << 16))
             s.buffer = scratch(static_cast<std::uint32_t>(plane));
+        else if (takes("packed") && number(plane, 1u << 16))
+            s.buffer = packed_scratch(static_cast<std::uint32_t>(plane));
         else
             return refuse("the annotation names no buffer");
         if (!takes("[") || !number(first, 0xffff'fffeu) || !takes("..") || !number(last, 0xffff'fffeu) || !takes(")") ||

@@ -8,6 +8,11 @@
 // same memory in the in-place form. In addition, messages on one channel (one peer, one direction)
 // are posted in program order; the last part of a message in parts stands for the message.
 //
+// The blocks of a packed plane share memory, so there a step also waits for others than those of its
+// block. The first write of a load (bough/schedule/packed_loads.hpp) waits for all that touched the
+// load before; each later slice that is added waits for that first write. The parts of one message do
+// not wait for each other.
+//
 // Only the last writer of a block and its readers since are kept: the relation is the transitive
 // reduction that matters, linear in the blocks touched, not quadratic in the steps.
 #ifndef BOUGH_SCHEDULE_DEPENDENCE_HPP
@@ -17,6 +22,7 @@
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
+#include <bough/schedule/packed_loads.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -67,6 +73,7 @@ public:
     template <class F>
     constexpr void read(const slice& s, std::uint32_t by, F&& depends_on) {
         if (s.count == 0) return;
+        if (s.buffer.packed != 0) loads_.read(s);
         cell* at = cells_.data() + places_.at(storage_place(s), s.first);
         for (cell* const end = at + s.count; at != end; ++at) {
             if (at->writer != no_step) depends_on(at->writer);
@@ -74,16 +81,16 @@ public:
             at->readers = static_cast<std::uint32_t>(entries_.size() - 1);
         }
     }
+    // What step `w`, which has the number `by`, writes. `message`: if it is a receive, the first part of its message.
     template <class F>
-    constexpr void write(const slice& s, std::uint32_t by, F&& depends_on) {
-        if (s.count == 0) return;
-        cell* at = cells_.data() + places_.at(storage_place(s), s.first);
-        const reader* const entries = entries_.data();
-        for (cell* const end = at + s.count; at != end; ++at) {
-            if (at->writer != no_step) depends_on(at->writer);
-            for (std::uint32_t e = at->readers; e != no_step; e = entries[e].next) depends_on(entries[e].step);
-            *at = {by, no_step};
-        }
+    constexpr void write(const step& w, std::uint32_t by, std::uint32_t message, F&& depends_on) {
+        if (w.out.count == 0) return;
+        if (w.out.buffer.packed == 0) return overwrite(w.out, by, depends_on);
+        const auto depends_on_other = [&](std::uint32_t earlier) {
+            if (earlier < message) depends_on(earlier);
+        };
+        load(w, by, depends_on_other);
+        overwrite(w.out, by, depends_on_other);
     }
 
 private:
@@ -94,9 +101,33 @@ private:
         std::uint32_t writer = no_step;
         std::uint32_t readers = no_step; // head of a list in entries_
     };
+    template <class F>
+    constexpr void overwrite(const slice& s, std::uint32_t by, F&& depends_on) {
+        cell* at = cells_.data() + places_.at(storage_place(s), s.first);
+        const reader* const entries = entries_.data();
+        for (cell* const end = at + s.count; at != end; ++at) {
+            if (at->writer != no_step) depends_on(at->writer);
+            for (std::uint32_t e = at->readers; e != no_step; e = entries[e].next) depends_on(entries[e].step);
+            *at = {by, no_step};
+        }
+    }
+    template <class F>
+    constexpr void load(const step& w, std::uint32_t by, F&& depends_on) {
+        const std::uint32_t before = loads_.loads();
+        const std::uint32_t e = loads_.write(w, [&](const auto& gone) { overwrite(gone.what, by, depends_on); });
+        const std::size_t plane = w.out.buffer.index;
+        if (first_writes_.size() <= plane) first_writes_.resize(plane + 1, 0);
+        if (loads_.loads() != before)
+            first_writes_[plane] = by;
+        else if (loads_.is_new(e))
+            depends_on(first_writes_[plane]);
+    }
+
     const block_places<>& places_;
     plain_list<cell> cells_;
     plain_list<reader> entries_;
+    packed_loads<> loads_;
+    plain_list<std::uint32_t> first_writes_; // of the load of each packed plane, by buffer
 };
 
 // Calls f(i, earlier) for each step i and each step that it must wait for, i ascending. `places`, `end`:
@@ -114,10 +145,12 @@ constexpr void for_each_dependence(std::span<const step> steps, const block_plac
         f(i, earlier);
     };
     const step* s = steps.data();
+    std::uint32_t message = 0; // the first part of the message that step i is of; i if it is of none
     for (const auto count = static_cast<std::uint32_t>(steps.size()); i != count; ++i, ++s) {
         if (s->verb != verb::receive) history.read(s->a, i, depends_on);
         if (s->verb == verb::combine) history.read(s->b, i, depends_on);
-        if (s->verb != verb::send) history.write(s->out, i, depends_on);
+        if (s->verb != verb::send) history.write(*s, i, message, depends_on);
+        if (!s->more) message = i + 1;
     }
 }
 

@@ -36,7 +36,7 @@ constexpr std::string_view verb_name(verb v) noexcept {
 inline std::string to_string(buffer b) {
     if (b == input) return "input";
     if (b == output) return "output";
-    return "scratch" + std::to_string(scratch_plane(b));
+    return (b.packed != 0 ? "packed" : "scratch") + std::to_string(scratch_plane(b));
 }
 
 inline std::string to_string(const slice& s) {

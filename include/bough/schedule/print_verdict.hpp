@@ -60,7 +60,8 @@ inline std::string to_string(const verdict& v) {
         return at_step("") +
                (v.peer == v.rank ? std::string("a message to oneself") : peer + " is not a rank of the group");
     case fault::bad_slice:
-        return at_step("") + "a slice at " + block + " leaves the vector, or differs in length from the others";
+        return at_step("") + "a slice at " + block +
+               " leaves the vector, differs in length from the others, or is twice in a packed plane";
     case fault::overlapping_operands:
         return at_step("") + "the result at " + block + " overlaps an operand without being it";
     case fault::write_to_input: return at_step("") + "writes " + block + " of the caller's input";

@@ -7,6 +7,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
+#include <bough/schedule/packed_loads.hpp>
 #include <bough/schedule/traits.hpp>
 
 #include <algorithm>
@@ -57,7 +58,8 @@ struct step_fault {
 constexpr step_fault check_step(const step& s, const step* next, rank_t rank, const dimensions& at) {
     const bool sends = s.verb == verb::send, receives = s.verb == verb::receive, combines = s.verb == verb::combine;
     const auto outside = [&at](const slice& used) {
-        return used.count > at.blocks || used.first > at.blocks - used.count;
+        return used.count > at.blocks || used.first > at.blocks - used.count ||
+               (used.buffer.packed != 0 && !is_scratch(used.buffer));
     };
     if (sends || receives) {
         if (s.peer >= at.size || s.peer == rank) return {fault::bad_peer};
@@ -87,8 +89,38 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Counts the scratch blocks that the steps of a rank write, each once. `touched` is settled; `written`
-// has a zero for each of its places.
+// Checks what the steps of a rank do with packed planes: what is read there is held, and no load has a block
+// twice. The largest loads count as scratch blocks. `touched` is settled; `kinds` has a zero for each of its places.
+constexpr scratch_fault check_packed(std::span<const step> steps, const block_places<>& touched, block_t limit,
+                                     unsigned char* kinds, packed_loads<>& loads, std::uint64_t& used) {
+    loads.clear();
+    const auto kind = [](const slice& s) { return static_cast<unsigned char>(s.buffer.packed != 0 ? 2 : 1); };
+    const auto is_gone = [&](const slice& s) {
+        if (s.count == 0 || !is_scratch(s.buffer)) return false;
+        const unsigned char* const last = kinds + touched.at(s.buffer.index, s.first);
+        for (block_t k = 0; k != s.count; ++k)
+            if (last[k] != 0 && last[k] != kind(s)) return true;
+        return s.buffer.packed != 0 && loads.read(s) == not_loaded;
+    };
+    const step* const all = steps.data();
+    const std::size_t count = steps.size();
+    for (std::size_t i = 0; i != count; ++i) {
+        const step& s = all[i];
+        if (s.verb != verb::receive && is_gone(s.a)) return {fault::read_of_nothing, i, s.a.first};
+        if (s.verb == verb::combine && is_gone(s.b)) return {fault::read_of_nothing, i, s.b.first};
+        if (s.verb == verb::send || s.out.count == 0 || !is_scratch(s.out.buffer)) continue;
+        unsigned char* const last = kinds + touched.at(s.out.buffer.index, s.out.first);
+        for (block_t k = 0; k != s.out.count; ++k) last[k] = kind(s.out);
+        if (s.out.buffer.packed == 0) continue;
+        if (loads.overlaps_another(loads.write(s))) return {fault::bad_slice, i, s.out.first};
+        if (loads.most_blocks() > limit) return {fault::scratch_exceeded, i, s.out.first};
+    }
+    used += loads.most_blocks();
+    return {};
+}
+
+// Counts the scratch blocks that the steps of a rank write to planes that are not packed, each once. `touched`
+// is settled; `written` has a zero for each of its places.
 constexpr scratch_fault check_scratch(std::span<const step> steps, const block_places<>& touched, block_t limit,
                                       unsigned char* written, std::uint64_t& used) {
     if (touched.buffers() <= 2) return {};
@@ -97,7 +129,7 @@ constexpr scratch_fault check_scratch(std::span<const step> steps, const block_p
     for (std::size_t i = 0; i != count; ++i) {
         const slice& out = all[i].out;
         // What is never written must not be read either.
-        if (all[i].verb == verb::send || out.buffer.index < bough::scratch(0).index || out.count == 0) continue;
+        if (all[i].verb == verb::send || !is_scratch(out.buffer) || out.buffer.packed != 0 || out.count == 0) continue;
         unsigned char* const marks = written + touched.at(out.buffer.index, out.first);
         for (block_t k = 0; k != out.count; ++k)
             if (marks[k] == 0) {

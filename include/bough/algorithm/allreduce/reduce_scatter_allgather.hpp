@@ -79,7 +79,7 @@ struct reduce_scatter_allgather {
         constexpr std::uint32_t spared = accumulates ? 1 : 0;
         detail::renaming_sink first(out, [](buffer b) {
             if (!is_scratch(b)) return b;
-            return scratch_plane(b) < spared ? output : bough::scratch(scratch_plane(b) - spared);
+            return scratch_plane(b) < spared ? output : on_plane(b, scratch_plane(b) - spared);
         });
         first_half().emit(at, rank, first);
         detail::renaming_sink second(out, [](buffer b) { return b == input ? output : b; });

@@ -27,12 +27,15 @@
 #define BOUGH_ALGORITHM_BROADCAST_SCATTER_ALLGATHER_HPP
 
 #include <bough/algorithm/detail/block_per_rank.hpp>
+#include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/algorithm/tree_source.hpp>
 #include <bough/core/label.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -53,9 +56,11 @@ struct part_of_broadcast {
         return keeps_scratch && is_scratch(s.buffer) ? s : s.in(output);
     }
     constexpr void send(rank_t to, slice from) {
+        put_together(to);
         if (to != root) out.send(to, place(from));
     }
     constexpr void send_part(rank_t to, slice from) {
+        put_together(to);
         if (to != root) out.send_part(to, place(from));
     }
     constexpr void receive(rank_t from, slice into) {
@@ -66,8 +71,18 @@ struct part_of_broadcast {
     }
     constexpr void combine(slice, slice, slice) {} // nothing is combined
     constexpr void copy(slice from, slice to) {
-        if (!is_root && place(from) != place(to)) out.copy(place(from), place(to));
+        if (is_root || place(from) == place(to)) return;
+        if (to.buffer.packed != 0)
+            parts.push_back({place(from), place(to)});
+        else
+            out.copy(place(from), place(to));
     }
+    constexpr void put_together(rank_t to) {
+        for (const auto& [from, into] : parts)
+            if (to != root) out.copy(from, into);
+        parts.clear();
+    }
+    std::vector<std::pair<slice, slice>> parts{}; // of the next message: from, to
 };
 
 // A tree source scatters over its tree.
@@ -95,8 +110,9 @@ struct scatter_allgather {
         algorithm_for<goal::allgather>(allgather_choice).emit(at, rank, second);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
+    template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
-        return rank == at.root ? 0 : algorithm_for<goal::allgather>(allgather_choice).scratch(at, rank);
+        return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const {
         if (const status bad = detail::check_block_per_rank(at)) return bad;

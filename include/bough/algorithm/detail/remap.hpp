@@ -23,7 +23,7 @@ struct renamed_buffers {
     constexpr buffer operator()(buffer b) const noexcept {
         if (b == input) return in;
         if (b == output) return out;
-        return scratch(scratch_plane(b) + first_plane);
+        return on_plane(b, scratch_plane(b) + first_plane);
     }
 };
 

@@ -5,6 +5,8 @@
 
 #include <bough/concepts/plan.hpp>
 #include <bough/core/slice.hpp>
+#include <bough/core/step.hpp>
+#include <bough/schedule/packed_loads.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -15,19 +17,21 @@ namespace bough::inline BOUGH_ABI::detail {
 template <int = 0>
 class scratch_use {
 public:
-    constexpr void send(rank_t, slice) {}
-    constexpr void send_part(rank_t, slice) {}
-    constexpr void receive(rank_t, slice into) { add(into); }
-    constexpr void receive_part(rank_t, slice into) { add(into); }
-    constexpr void combine(slice, slice, slice out) { add(out); }
-    constexpr void copy(slice, slice to) { add(to); }
+    constexpr void send(rank_t, slice from) { read(from); }
+    constexpr void send_part(rank_t, slice from) { read(from); }
+    constexpr void receive(rank_t from, slice into) { add(receive_step(from, into)); }
+    constexpr void receive_part(rank_t from, slice into) { add(receive_step(from, into)); }
+    constexpr void combine(slice lower, slice upper, slice out) {
+        read(lower), read(upper), add(combine_step(lower, upper, out));
+    }
+    constexpr void copy(slice from, slice to) { read(from), add(copy_step(from, to)); }
 
-    // How many blocks, each counted once.
+    // How many blocks, each counted once; of a packed plane as many as it ever holds.
     constexpr block_t blocks() {
         std::sort(written_.begin(), written_.end(), [](const slice& a, const slice& b) {
             return a.buffer.index != b.buffer.index ? a.buffer.index < b.buffer.index : a.first < b.first;
         });
-        block_t count = 0;
+        auto count = static_cast<block_t>(loads_.most_blocks());
         slice seen{}; // from here to its end, of this buffer, all is counted
         for (const slice& s : written_) {
             if (s.buffer != seen.buffer) seen = {s.buffer, 0, 0};
@@ -40,10 +44,17 @@ public:
     }
 
 private:
-    constexpr void add(const slice& s) {
-        if (is_scratch(s.buffer)) written_.push_back(s);
+    constexpr void read(const slice& s) {
+        if (s.buffer.packed != 0 && s.count != 0) loads_.read(s);
     }
-    std::vector<slice> written_;
+    constexpr void add(const step& s) {
+        if (s.out.buffer.packed != 0 && s.out.count != 0)
+            loads_.write(s);
+        else if (is_scratch(s.out.buffer))
+            written_.push_back(s.out);
+    }
+    std::vector<slice> written_; // not packed
+    packed_loads<> loads_;
 };
 
 // What an algorithm's scratch(at, rank) may say: the blocks that its steps write.

@@ -2,8 +2,8 @@
 // scratch_planes: the scratch memory of a prepared operation.
 //
 // Each plane begins at a cache line. A plane is one of two kinds. Into the first kind steps write
-// blocks; it has memory only for those that a step uses. The second kind holds a message in parts,
-// one part behind the other.
+// blocks; it has memory only for those that a step uses. The second kind holds slices, one behind the
+// other: a message in parts, or the loads of a packed plane in turn. It has memory for the longest.
 #ifndef BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 #define BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 
@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -43,14 +44,17 @@ public:
     // Lays out all planes for blocks of these lengths. Takes more memory if the planes need more
     // than ever before.
     void lay_out(const bound_schedule& bound, const block_offsets& blocks) {
+        begin_.assign(begin_.size(), 0); // first the bytes of the longest place with parts
+        for (std::size_t i = 0; i < bound.places.size(); i += 1 + bound.places[i].parts) {
+            std::size_t bytes = 0;
+            for (std::uint32_t part = 1; part <= bound.places[i].parts; ++part)
+                bytes += static_cast<std::size_t>(blocks.length(bound.places[i + part]));
+            if (bytes != 0) begin_[bound.places[i].buffer - 2] = std::max(begin_[bound.places[i].buffer - 2], bytes);
+        }
         std::size_t total = 0;
         auto next = pieces_.begin();
         for (std::size_t k = 0; k != begin_.size(); ++k) {
-            begin_[k] = total;
-            std::size_t bytes = 0;
-            if (const std::uint32_t message = bound.planes[k].packed; message != not_a_step)
-                for (std::uint32_t part = 1; part <= bound.places[message].parts; ++part)
-                    bytes += static_cast<std::size_t>(blocks.length(bound.places[message + part]));
+            std::size_t bytes = std::exchange(begin_[k], total);
             for (; next != pieces_.end() && next->plane == k; ++next) {
                 next->offset = bytes;
                 bytes += static_cast<std::size_t>(blocks.length(next->first, next->last));

@@ -5,7 +5,8 @@
 // many messages in turn. On a NIC messages come in any order, so each lands in a plane of its own.
 // Steps that want just that message read it there. A copy puts the message in its place in two
 // cases only: a step reads it together with something else, or the host wants it there. If
-// `direct`, a result that came in one message stays where it landed.
+// `direct`, a result that came in one message stays where it landed. A packed plane becomes one that
+// has room for every block.
 //
 // The first step of what is made is the bell (a receive from the rank itself, which writes the
 // whole vector); the last is the notice (a send of the rank's result to itself). Dependence is then
@@ -131,6 +132,7 @@ private:
         put(receive_step(rank_, vector_), no_step);
         for (std::uint32_t i = 0; i != from_.size(); ++i) {
             bough::step s = from_[i];
+            for (slice* const named : {&s.a, &s.b, &s.out}) named->buffer.packed = 0;
             if (copies_itself(s)) continue;
             s.more = false;
             if (s.reads_a()) s.a = read(s.a);

@@ -14,6 +14,7 @@
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
 #include <bough/schedule/dependence.hpp>
+#include <bough/schedule/packed_loads.hpp>
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
 #include <bough/verify/rules.hpp>
@@ -90,6 +91,13 @@ public:
         const std::size_t cells = touched_.settle();
         std::uint64_t used = 0;
         written_.assign(cells, 0);
+        if (packed_.any) {
+            if (const scratch_fault bad =
+                    check_packed(steps, touched_, scratch_limit, written_.data(), packed_.loads, used);
+                bad.what != fault::none)
+                return found_.fail(bad.what, r, bad.step, bad.block);
+            written_.assign(cells, 0);
+        }
         if (const scratch_fault bad = check_scratch(steps, touched_, scratch_limit, written_.data(), used);
             bad.what != fault::none)
             return found_.fail(bad.what, r, bad.step, bad.block);
@@ -120,12 +128,14 @@ private:
     // Checks each step of rank `r` by itself, and collects what the steps touch.
     constexpr bool check_steps(rank_t r, std::span<const step> steps) {
         const step* s = steps.data();
+        packed_.any = false;
         for (std::size_t left = steps.size(); left != 0; --left, ++s) {
             if (const step_fault bad = check_step(*s, left != 1 ? s + 1 : nullptr, r, at_); bad.what != fault::none)
                 return found_.fail(bad.what, r, steps.size() - left, bad.block,
                                    bad.what == fault::bad_peer ? s->peer : no_rank);
             if (s->verb != verb::receive) touched_.add(s->a.buffer.index, s->a.first, s->a.first + s->a.count);
             if (s->verb == verb::combine) touched_.add(s->b.buffer.index, s->b.first, s->b.first + s->b.count);
+            packed_.any = packed_.any || s->a.buffer.packed + s->b.buffer.packed + s->out.buffer.packed != 0;
             if (s->verb == verb::send) continue;
             touched_.add(s->out.buffer.index, s->out.first, s->out.first + s->out.count);
             if (s->out.buffer.index != output.index) continue;
@@ -201,6 +211,10 @@ private:
     rank_steps made_;
     // Memory to work in.
     block_places<> touched_;
+    struct packed_planes {
+        bool any = false; // has the present rank some?
+        packed_loads<> loads;
+    } packed_;
     plain_list<unsigned char> written_;
     plain_list<rank_t> met_;
     plain_list<edge> edges_;
