@@ -14,7 +14,10 @@
 #include <bough/schedule/print.hpp>
 #include <bough/verify/verify_claims.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -55,6 +58,8 @@ void for_each_allgather(rank_t p, F f) {
     for (const block_t limit : {1u, 2u, 5u, 8u})
         f("lowest bit first, limited", lowest_bit_first_allgather{.aggregation_limit = limit},
           limited_rounds(limit, p));
+    for (const block_t blocks : {1u, 10u, 40u})
+        f("lowest bit first, in few blocks", lowest_bit_first_allgather{.scratch_limit = blocks}, any_rounds);
     if (p % 2 == 0) f("neighbour exchange", neighbour_exchange{}, p / 2);
 }
 template <class F>
@@ -69,19 +74,41 @@ void for_each_reduce_scatter(rank_t p, F f) {
     for (const block_t limit : {1u, 2u, 5u, 8u})
         f("lowest bit first, limited", lowest_bit_first_reduce_scatter{.aggregation_limit = limit},
           limited_rounds(limit, p));
+    for (const block_t blocks : {10u, 20u, 60u})
+        f("lowest bit first, in few blocks", lowest_bit_first_reduce_scatter{.scratch_limit = blocks}, any_rounds);
     f("bruck, reversed", reverse(bruck_allgather{}, 1), ceil_log(2, p));
     f("bruck, 3 ports, reversed", reverse(bruck_allgather{.ports = 3}), any_rounds);
     if (p % 2 == 0) f("neighbour exchange, reversed", reverse(neighbour_exchange{}, 1), p / 2);
 }
 
-// How many blocks of scratch a rank's steps write, counted one by one.
+// How many blocks of scratch a rank's steps write, counted one by one; of a packed plane, as many as it ever holds.
 template <bough::Plan P>
 std::uint64_t scratch_used(const P& plan, rank_t r) {
+    struct load {
+        std::set<bough::block_t> blocks;
+        bool is_read = false;
+        std::size_t most = 0;
+    };
     std::set<std::pair<std::uint32_t, bough::block_t>> used;
-    for (const bough::step& s : plan.schedule_of(r))
-        for (bough::block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-            used.insert({s.out.buffer.index, b});
-    return used.size();
+    std::map<std::uint32_t, load> packed;
+    for (const bough::step& s : plan.schedule_of(r)) {
+        for (const bough::slice& read : {s.a, s.b})
+            if (read.buffer.packed != 0) packed[read.buffer.index].is_read = true;
+        for (bough::block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b) {
+            if (s.out.buffer.packed == 0) {
+                used.insert({s.out.buffer.index, b});
+                continue;
+            }
+            load& now = packed[s.out.buffer.index];
+            if (s.a == s.out || s.b == s.out) continue;
+            if (now.is_read) now = {{}, false, now.most};
+            now.blocks.insert(b);
+            now.most = std::max(now.most, now.blocks.size());
+        }
+    }
+    std::uint64_t most = used.size();
+    for (const auto& [plane, loads] : packed) most += loads.most;
+    return most;
 }
 
 // Proves a plan and its claims; with buffers it gives the same; its scratch is what it declares.

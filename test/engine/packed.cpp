@@ -3,6 +3,8 @@
 // in any order. What is sent must be what program order says, to the end of each send; memory is that of the loads.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/ring.hpp>
 #include <bough/core/random.hpp>
 #include <bough/engine/prepared.hpp>
 
@@ -289,4 +291,53 @@ TEST_CASE("packed planes: a message that is a whole load is not copied, and memo
     const bytes data(static_cast<std::size_t>(offsets.back()));
     work.prepare({.input = data.data(), .count = offsets.back(), .element_bytes = 1, .offsets = offsets});
     CHECK(work.scratch_bytes() <= 2 * (1500 + 64) + 64); // three blocks of 600, 500 and 400 bytes
+}
+
+TEST_CASE("lowest bit first with a limit: all memory of a rank is the scratch blocks that the plan declares") {
+    const auto check = [](const auto& plan, std::uint64_t length) {
+        const rank_t p = plan.size();
+        std::vector<std::uint64_t> offsets{0};
+        for (rank_t b = 0; b != p; ++b) offsets.push_back(offsets.back() + length - b % 3 * 100);
+        const bytes data(static_cast<std::size_t>(offsets.back()));
+        for (const rank_t rank : {rank_t{0}, p / 2, p - 1}) {
+            CAPTURE(label_of(plan.algorithm()).c_str(), p, rank);
+            prepared work(bind_plan(plan, rank));
+            work.prepare({.input = data.data(),
+                          .count = offsets.back(),
+                          .element_bytes = 1,
+                          .combine = mix_all,
+                          .offsets = offsets});
+            const std::size_t lines = 64 * (work.bound().planes.size() + 1);
+            CHECK(work.scratch_bytes() <= plan.scratch(rank) * length + lines);
+        }
+    };
+    for (const rank_t p : {2u, 3u, 11u, 16u, 63u, 64u, 100u, 257u})
+        for (const block_t limit : {1u, 2u, 4u, 16u, 128u}) {
+            check(plan_reduce_scatter(lowest_bit_first{.aggregation_limit = limit}, {.size = p}), 1000);
+            check(plan_allgather(lowest_bit_first{.aggregation_limit = limit}, {.size = p}), 1000);
+            check(plan_allreduce(lowest_bit_first{.aggregation_limit = limit}, {.size = p}), 1000);
+            check(plan_allreduce(lowest_bit_first{.scratch_limit = 10 + limit}, {.size = p}), 1000);
+        }
+}
+
+TEST_CASE("the memory of a rank in a reduce_scatter, in blocks") {
+    const auto memory = [](const auto& choice, rank_t p) {
+        prepared work(bind_plan(plan_reduce_scatter(choice, {.size = p}), 0));
+        const std::uint64_t length = 10'000;
+        const bytes data(static_cast<std::size_t>(p * length));
+        work.prepare({.input = data.data(), .count = p * length, .element_bytes = 1, .combine = mix_all});
+        return work.scratch_bytes() / length;
+    };
+    CHECK(memory(ring{}, 64) == 125);
+    CHECK(memory(lowest_bit_first{}, 64) == 156);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 64}, 64) == 127);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 16}, 64) == 95);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 4}, 64) == 31);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 1}, 64) == 7);
+    CHECK(memory(ring{}, 1024) == 2045);
+    CHECK(memory(lowest_bit_first{}, 1024) == 2556);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 16}, 1024) == 159);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 1}, 1024) == 11);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 64}, 1024) == 511);
+    CHECK(memory(lowest_bit_first{.aggregation_limit = 4}, 1024) == 47);
 }

@@ -63,7 +63,7 @@ void on_ranks(rank_t p, F f) {
     CHECK(faults.text() == "");
 }
 
-constexpr rank_t sizes[] = {1, 2, 3, 4, 7};
+constexpr rank_t sizes[] = {1, 2, 3, 4, 7, 13};
 
 } // namespace
 
@@ -93,6 +93,8 @@ TEST_CASE("allreduce in two halves gives the sum, for fewer elements than blocks
                 check("circulant, 2 ports", circulant{.ports = 2});
                 check("lowest bit first", lowest_bit_first{});
                 check("lowest bit first, 1", lowest_bit_first{.aggregation_limit = 1});
+                check("lowest bit first, 4", lowest_bit_first{.aggregation_limit = 4});
+                check("lowest bit first, in 12 blocks", lowest_bit_first{.scratch_limit = 12});
                 check("pairwise and bruck", reduce_scatter_allgather{pairwise_reduce_scatter{}, bruck_allgather{}});
             }
         });
@@ -128,6 +130,8 @@ TEST_CASE("reduce_scatter and allgather of uneven blocks", "[frontdoor]") {
             scatter("circulant, 3 ports", circulant{.ports = 3});
             scatter("lowest bit first", lowest_bit_first{});
             scatter("lowest bit first, 2", lowest_bit_first{.aggregation_limit = 2});
+            scatter("lowest bit first, 4", lowest_bit_first{.aggregation_limit = 4});
+            scatter("lowest bit first, in 12 blocks", lowest_bit_first{.scratch_limit = 12});
             scatter("bruck, reversed", reverse(bruck_allgather{}, 1));
             if (p % 2 == 0) scatter("neighbour exchange, reversed", reverse(neighbour_exchange{}));
 
@@ -150,8 +154,24 @@ TEST_CASE("reduce_scatter and allgather of uneven blocks", "[frontdoor]") {
             gather("bruck", bruck_allgather{});
             gather("lowest bit first", lowest_bit_first{});
             gather("lowest bit first, 2", lowest_bit_first{.aggregation_limit = 2});
+            gather("lowest bit first, 4", lowest_bit_first{.aggregation_limit = 4});
+            gather("lowest bit first, in 12 blocks", lowest_bit_first{.scratch_limit = 12});
             if (p % 2 == 0) gather("neighbour exchange", neighbour_exchange{});
         });
+}
+
+TEST_CASE("reduce_scatter says how much scratch memory is too little", "[frontdoor]") {
+    on_ranks(7, [](auto& comm, test::faults& faults) {
+        const numbers mine = data_of(comm.rank(), 7);
+        std::uint64_t sum = 0;
+        std::error_code ec;
+        reduce_scatter(comm, std::span(mine), std::span(&sum, 1), plus{}, lowest_bit_first{.scratch_limit = 3}, ec);
+        faults.expect(ec == errc::invalid_argument, "refused");
+        reduce_scatter(comm, std::span(mine), std::span(&sum, 1), plus{}, lowest_bit_first{.scratch_limit = 4});
+        std::uint64_t expected = 0;
+        for (rank_t r = 0; r != 7; ++r) expected += value_of(r, comm.rank());
+        faults.expect(sum == expected, "done in four blocks");
+    });
 }
 
 TEST_CASE("pairwise exchange keeps the order of an op that does not commute; the others refuse it", "[frontdoor]") {

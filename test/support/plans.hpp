@@ -116,6 +116,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("circulant", circulant{});
         add("circulant, two ports", circulant{.ports = 2});
         add("lowest bit first", lowest_bit_first{});
+        add("lowest bit first, in twelve blocks", lowest_bit_first{.scratch_limit = 12});
         add("pairwise, bruck", reduce_scatter_allgather<pairwise_reduce_scatter, bruck_allgather>{});
         add("census", inexact_census{});
         add("by owner", by_owner{});
@@ -146,6 +147,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("circulant, five ports", circulant{.ports = 5});
         add("lowest bit first", lowest_bit_first{});
         add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
+        add("lowest bit first, in twelve blocks", lowest_bit_first{.scratch_limit = 12});
         add("direct", direct_reduce_scatter{});
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::allgather>) {

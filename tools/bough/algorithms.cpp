@@ -54,6 +54,11 @@ bough::any_algorithm circulant_of(bough::rank_t ports) {
 }
 
 template <class Goal>
+bough::any_algorithm lowest_bit_first_of(bough::rank_t limit) {
+    return bough::algorithm_for<Goal>(bough::lowest_bit_first{.aggregation_limit = limit});
+}
+
+template <class Goal>
 bough::any_algorithm swing_of(const bough::grid_extents& extents, bough::rank_t ports) {
     return bough::algorithm_for<Goal>(bough::swing{extents, ports});
 }
@@ -78,7 +83,8 @@ list allreduce_list() {
             {"per_level_exchange", "per_level_allreduce{.form = bough::level_form::exchange}",
              bough::per_level_allreduce{.form = bough::level_form::exchange}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", "lowest_bit_first", bough::algorithm_for<goal>(bough::lowest_bit_first{})},
+            {"lowest_bit_first", "lowest_bit_first", lowest_bit_first_of<goal>(0), lowest_bit_first_of<goal>, nullptr,
+             "aggregation_limit"},
             {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
             {"swing", "swing", swing_of<goal>({}, 0), swing_of_ports<goal>, swing_of<goal>},
             {"trivance", "trivance_allreduce", bough::trivance_allreduce{}, nullptr,
@@ -121,7 +127,8 @@ list reduce_scatter_list() {
             {"pairwise", "pairwise_reduce_scatter", bough::pairwise_reduce_scatter{}},
             {"by_owner", "by_owner_reduce_scatter", bough::by_owner_reduce_scatter{}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", "lowest_bit_first_reduce_scatter", bough::lowest_bit_first_reduce_scatter{}},
+            {"lowest_bit_first", "lowest_bit_first_reduce_scatter", lowest_bit_first_of<goal>(0),
+             lowest_bit_first_of<goal>, nullptr, "aggregation_limit"},
             {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}},
             {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
 }
@@ -131,7 +138,8 @@ list allgather_list() {
             {"bruck", "bruck_allgather", bough::bruck_allgather{}},
             {"neighbour_exchange", "neighbour_exchange", bough::neighbour_exchange{}},
             {"circulant", "circulant", circulant_of<goal>(1), circulant_of<goal>},
-            {"lowest_bit_first", "lowest_bit_first_allgather", bough::lowest_bit_first_allgather{}},
+            {"lowest_bit_first", "lowest_bit_first_allgather", lowest_bit_first_of<goal>(0), lowest_bit_first_of<goal>,
+             nullptr, "aggregation_limit"},
             {"ring", "ring_allgather", bough::ring_allgather{}},
             {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
 }

@@ -27,6 +27,7 @@ public:
         constexpr void for_each(F&& f) const {
             for (std::uint64_t o = first; o < size; o += stride) f(static_cast<rank_t>(o), o + stride < size);
         }
+        constexpr bool has_several() const noexcept { return first + stride < size; }
     };
 
     // `limit` is how many edges a step may use, rounded down to a power of two; 0: any number. Pre:
@@ -53,6 +54,7 @@ public:
 
     // Offsets below it are walked one by one.
     constexpr std::uint64_t walked() const noexcept { return walked_; }
+    constexpr bool is_walked(const offsets& step) const noexcept { return step.first < walked_; }
     constexpr bool has_children(rank_t o) const noexcept { return o % 2 == 0 && o + 1 < size_; }
     // Upwards: is the child at o + distance the first whose message comes to o?
     constexpr bool comes_first(rank_t o, rank_t distance) const noexcept {
