@@ -3,6 +3,7 @@
 #ifndef BOUGH_TEST_ALGORITHM_BLOCKS_HPP
 #define BOUGH_TEST_ALGORITHM_BLOCKS_HPP
 
+#include "scratch_used.hpp"
 #include "support/catch.hpp"
 #include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/allgather/neighbour_exchange.hpp>
@@ -14,14 +15,9 @@
 #include <bough/schedule/print.hpp>
 #include <bough/verify/verify_claims.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 namespace test {
 
@@ -79,36 +75,6 @@ void for_each_reduce_scatter(rank_t p, F f) {
     f("bruck, reversed", reverse(bruck_allgather{}, 1), ceil_log(2, p));
     f("bruck, 3 ports, reversed", reverse(bruck_allgather{.ports = 3}), any_rounds);
     if (p % 2 == 0) f("neighbour exchange, reversed", reverse(neighbour_exchange{}, 1), p / 2);
-}
-
-// How many blocks of scratch a rank's steps write, counted one by one; of a packed plane, as many as it ever holds.
-template <bough::Plan P>
-std::uint64_t scratch_used(const P& plan, rank_t r) {
-    struct load {
-        std::set<bough::block_t> blocks;
-        bool is_read = false;
-        std::size_t most = 0;
-    };
-    std::set<std::pair<std::uint32_t, bough::block_t>> used;
-    std::map<std::uint32_t, load> packed;
-    for (const bough::step& s : plan.schedule_of(r)) {
-        for (const bough::slice& read : {s.a, s.b})
-            if (read.buffer.packed != 0) packed[read.buffer.index].is_read = true;
-        for (bough::block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b) {
-            if (s.out.buffer.packed == 0) {
-                used.insert({s.out.buffer.index, b});
-                continue;
-            }
-            load& now = packed[s.out.buffer.index];
-            if (s.a == s.out || s.b == s.out) continue;
-            if (now.is_read) now = {{}, false, now.most};
-            now.blocks.insert(b);
-            now.most = std::max(now.most, now.blocks.size());
-        }
-    }
-    std::uint64_t most = used.size();
-    for (const auto& [plane, loads] : packed) most += loads.most;
-    return most;
 }
 
 // Proves a plan and its claims; with buffers it gives the same; its scratch is what it declares.

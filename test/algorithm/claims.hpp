@@ -4,13 +4,10 @@
 #ifndef BOUGH_TEST_ALGORITHM_CLAIMS_HPP
 #define BOUGH_TEST_ALGORITHM_CLAIMS_HPP
 
+#include "scratch_used.hpp"
 #include "support/catch.hpp"
 #include <bough/schedule/plan.hpp>
 #include <bough/verify/verify_claims.hpp>
-
-#include <cstdint>
-#include <set>
-#include <utility>
 
 namespace test {
 
@@ -19,13 +16,7 @@ bough::plan_traits prove_with_claims(const P& plan) {
     const bough::claim_verdict found = bough::verify_claims(plan);
     REQUIRE(found);
     REQUIRE(bough::verify(plan, {.eager_slots = 2}));
-    for (bough::rank_t r = 0; r != plan.size(); ++r) {
-        std::set<std::pair<std::uint32_t, bough::block_t>> written;
-        for (const bough::step& s : plan.schedule_of(r))
-            for (bough::block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                written.insert({s.out.buffer.index, b});
-        REQUIRE(written.size() == plan.scratch(r));
-    }
+    for (bough::rank_t r = 0; r != plan.size(); ++r) REQUIRE(scratch_used(plan, r) == plan.scratch(r));
     return found.proof.traits;
 }
 

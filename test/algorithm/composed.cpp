@@ -103,6 +103,10 @@ TEST_CASE("lanes: every goal, every group size") {
             const rank_t root = (p * 2 + g) % p;
             check_all_goals(ring{}, circulant{}, contiguous_groups{.ranks_per_group = g}, p, root);
             check_all_goals(lowest_bit_first{}, ring{}, dealt(p, p / g), p, root);
+            // Their packed planes have the same numbers as planes of the other level that are not packed.
+            check_all_goals(lowest_bit_first{.aggregation_limit = 2}, lowest_bit_first{.aggregation_limit = 4},
+                            contiguous_groups{.ranks_per_group = g}, p, root);
+            check_all_goals(ring{}, lowest_bit_first{.aggregation_limit = 4}, dealt(p, p / g), p, root);
         }
 }
 

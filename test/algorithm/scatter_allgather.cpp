@@ -7,6 +7,7 @@
 #include "support/sample.hpp"
 #include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/allgather/circulant.hpp>
+#include <bough/algorithm/allgather/lowest_bit_first.hpp>
 #include <bough/algorithm/allgather/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/ring.hpp>
@@ -70,6 +71,9 @@ TEST_CASE("scatter, then allgather: any of both, any root") {
             prove(scatter_allgather{ordered{binomial{}}, circulant_allgather{}}, at);
             prove(scatter_allgather{tree_scatter{kary{.arity = 2}}, circulant_allgather{}}, at);
             prove(scatter_allgather{binomial{}, bruck_allgather{}}, at);
+            // What is put together for the root alone is not copied either.
+            const lowest_bit_first_allgather limited{.aggregation_limit = 4};
+            CHECK(prove(scatter_allgather{binomial{}, limited}, at).scratch_max <= limited.scratch(at, 0));
             if (std::has_single_bit(p)) prove(scatter_allgather{binomial{}, recursive_doubling_allgather{}}, at);
         }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every plan, for 1 to 256 ranks: proved by verify, and its traits against closed formulas and a walk of its tree.
+#include "scratch_used.hpp"
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include "support/sample.hpp"
@@ -11,10 +12,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -66,12 +65,9 @@ verdict prove(const P& plan) {
     if (plan.size() * plan.blocks() < 5'000) {
         std::uint64_t most = 0;
         for (rank_t r = 0; r != plan.size(); ++r) {
-            std::set<std::pair<std::uint32_t, block_t>> used;
-            for (const step& s : plan.schedule_of(r))
-                for (block_t b = s.out.first; s.writes() && is_scratch(s.out.buffer) && b != s.out.last(); ++b)
-                    used.insert({s.out.buffer.index, b});
-            REQUIRE(used.size() == plan.scratch(r));
-            most = std::max<std::uint64_t>(most, used.size());
+            const std::uint64_t used = test::scratch_used(plan, r);
+            REQUIRE(used == plan.scratch(r));
+            most = std::max(most, used);
         }
         REQUIRE(proof.traits.scratch_max == most);
     }
