@@ -11,7 +11,7 @@
 //   bind_allgather(...), bind_allgatherv(...)      a persistent_operation, to be started many times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
-// Choice      a plan of one block a rank, an algorithm (circulant_allgather{}), a family that serves
+// Choice      a plan with as many blocks for each rank, an algorithm (circulant_allgather{}), a family that serves
 //             allgather, or automatic{}
 // Agreement   every rank gives the same counts (all of them), type and choice. An allgather and an
 //             allgatherv do not match

@@ -14,7 +14,7 @@
 //   bind_reduce_scatter(...), bind_reduce_scatterv(...)     a persistent_operation, to be started many times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
-// Choice      a plan of one block a rank, an algorithm (circulant_reduce_scatter{}), a family that serves
+// Choice      a plan with as many blocks for each rank, an algorithm (circulant_reduce_scatter{}), a family that serves
 //             reduce_scatter, or automatic{}
 // Agreement   every rank gives the same counts (all of them), type, op and choice. A reduce_scatter and a
 //             reduce_scatterv do not match

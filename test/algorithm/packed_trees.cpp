@@ -5,6 +5,7 @@
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
 #include <bough/algorithm/packed_trees.hpp>
+#include <bough/algorithm/reverse.hpp>
 #include <bough/core/random.hpp>
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/tree/binomial.hpp>
@@ -46,9 +47,29 @@ constexpr auto allreduce_of = [](rank_t size) {
     return plan_allreduce(packed_trees_allreduce{from_several(size, false), from_several(size, true)},
                           {.size = size, .blocks = Blocks});
 };
+// Two trees for each rank; one more for rank 0.
+constexpr std::vector<table> from_all(rank_t size) {
+    std::vector<table> made;
+    for (rank_t root = 0; root != size; ++root) {
+        made.push_back(table(tree(binomial{}, size, root)));
+        made.push_back(table(tree(chain{}, size, root)));
+    }
+    made.push_back(table(tree(flat{}, size, 0)));
+    return made;
+}
+template <block_t Each>
+constexpr auto allgather_of = [](rank_t size) {
+    return plan_allgather(packed_trees_allgather{from_all(size)}, {.size = size, .blocks = Each * size});
+};
+template <block_t Each>
+constexpr auto reduce_scatter_of = [](rank_t size) {
+    return plan_reduce_scatter(packed_trees_reduce_scatter{from_all(size)}, {.size = size, .blocks = Each * size});
+};
 static_assert(test::proven_for<broadcast_of<4>, 1, 5, 7>());
 static_assert(test::proven_for<reduce_of<4>, 1, 5, 7>());
 static_assert(test::proven_for<allreduce_of<4>, 1, 5, 7>());
+static_assert(test::proven_for<allgather_of<3>, 1, 4>());
+static_assert(test::proven_for<reduce_scatter_of<3>, 1, 4>());
 
 // A random tree: the parent of each rank is one that was drawn before.
 table random_tree(random_sequence& random, rank_t size, rank_t root) {
@@ -86,7 +107,28 @@ TEST_CASE("packed trees: random ones are proved, with their claims, for any numb
                 CHECK(both.volume == 2 * there.volume);
                 CHECK(both.combines == there.volume);
                 CHECK(both.rank_consistent);
+                if (n == 0) continue;
+                std::vector<table> all;
+                for (rank_t r = 0; r != p; ++r)
+                    for (std::uint64_t t = 1 + random.below(trees); t != 0; --t)
+                        all.push_back(random_tree(random, p, r));
+                const dimensions each{.size = p, .blocks = n * p};
+                const plan_traits out = test::prove_with_claims(plan_allgather(packed_trees_allgather{all}, each));
+                CHECK(out.volume == std::uint64_t{p - 1} * n * p);
+                const plan_traits in =
+                    test::prove_with_claims(plan_reduce_scatter(packed_trees_reduce_scatter{all}, each));
+                CHECK(in.volume == out.volume);
+                CHECK(in.combines == out.volume);
             }
+}
+
+TEST_CASE("packed trees: the reversed allgather is a reduce_scatter, too") {
+    for (const rank_t p : {1u, 2u, 5u}) {
+        const dimensions at{.size = p, .blocks = 3 * p};
+        const plan_traits turned =
+            test::prove_with_claims(plan_reduce_scatter(reverse(packed_trees_allgather{from_all(p)}), at));
+        CHECK(turned.volume == verify(plan_reduce_scatter(packed_trees_reduce_scatter{from_all(p)}, at)).traits.volume);
+    }
 }
 
 TEST_CASE("packed trees: n / k chunks and the depth of the trees are the rounds, where no rank sends twice") {
@@ -110,6 +152,9 @@ TEST_CASE("packed trees: no mutant passes for one") {
         CHECK(test::spoil(plan_reduce(packed_trees_reduce{from(p / 3, p)}, at)) != 0);
         CHECK(test::spoil(plan_allreduce(packed_trees_allreduce{from_several(p, false), from_several(p, true)}, at)) !=
               0);
+        const dimensions each{.size = p, .blocks = 3 * p};
+        CHECK(test::spoil(plan_allgather(packed_trees_allgather{from_all(p)}, each)) != 0);
+        CHECK(test::spoil(plan_reduce_scatter(packed_trees_reduce_scatter{from_all(p)}, each)) != 0);
     }
 }
 
@@ -129,6 +174,15 @@ TEST_CASE("packed trees: what is no packing is refused, with a sentence") {
     CHECK(why(packed_trees_allreduce{from(0, 4), from(1, 4)}.check(at)) ==
           "trees: a tree down has another root than the tree up");
     CHECK_FALSE(packed_trees_allreduce{from(0, 4), from(0, 4)}.check({.size = 4, .root = 3})); // no root to match
+    CHECK(why(packed_trees_allgather{}.check(at)) == "trees: at least one");
+    CHECK(why(packed_trees_reduce_scatter{from_several(4, false)}.check(at)) ==
+          "trees: every rank must be the root of one at least");
+    CHECK_FALSE(packed_trees_allgather{from_all(4)}.check(at));
+    for (const block_t blocks : {0u, 3u, 6u})
+        CHECK(why(packed_trees_allgather{from_all(4)}.check({.size = 4, .blocks = blocks})) ==
+              "blocks: must be a multiple of the number of ranks");
+    CHECK_FALSE(packed_trees_reduce_scatter{from_all(4)}.check({.size = 4, .blocks = 8}));
+    CHECK(packed_trees_allgather{from_all(4)}.natural_blocks(4) == 4 * 8 * 3); // eight chunks of rank 0
 }
 
 TEST_CASE("packed trees: different trees are different algorithms") {
@@ -138,6 +192,10 @@ TEST_CASE("packed trees: different trees are different algorithms") {
     CHECK(a.hash() != b.hash());
     CHECK(a.identity() != b.identity());
     CHECK(a.identity() != any_algorithm(packed_trees_reduce{from(0, 4)}).identity());
+    CHECK(std::string(any_algorithm(packed_trees_allgather{from_all(3)}).text().c_str()) ==
+          "packed_trees_allgather{7 trees}");
+    CHECK(any_algorithm(packed_trees_allgather{from_all(3)}).identity() !=
+          any_algorithm(packed_trees_reduce_scatter{from_all(3)}).identity());
     CHECK(std::string(a.text().c_str()) == "packed_trees_broadcast{3 trees}");
     CHECK(std::string(b.text().c_str()) == "packed_trees_broadcast{1 tree}");
     CHECK(std::string(any_algorithm(packed_trees_reduce{from(0, 4)}).text().c_str()) == "packed_trees_reduce{3 trees}");

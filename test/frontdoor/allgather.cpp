@@ -3,6 +3,8 @@
 #include "frontdoor/forms.hpp"
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
+#include "support/packed.hpp"
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/allgather.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/transport/self.hpp>
@@ -70,12 +72,17 @@ void check(communicator<endpoint>& comm, const std::vector<std::size_t>& counts,
     faults.expect(half.intact() && is_result(half.span()), "input in its place: " + where);
 }
 
-template <class Choice>
-void check_all(const Choice& choice) {
+template <class Make>
+void check_with(const Make& make) {
     test::in_groups([&](auto& comm, test::faults& faults) {
+        const auto choice = make(comm.size());
         for (const auto& [counts, regular] : test::cuts(comm.size(), 1000, {0, 1, 2}))
             check(comm, counts, choice, regular, faults);
     });
+}
+template <class Choice>
+void check_all(const Choice& choice) {
+    check_with([&](rank_t) { return choice; });
 }
 
 } // namespace
@@ -83,6 +90,14 @@ void check_all(const Choice& choice) {
 TEST_CASE("allgather: any size and counts, out of place and in place") {
     SECTION("automatic") { check_all(automatic{}); }
     SECTION("an algorithm") { check_all(test::direct_allgather{}); }
+    SECTION("one that cuts the block of each rank") {
+        check_with([](rank_t p) { return packed_trees_allgather{test::packed_from_all(p)}; });
+    }
+    SECTION("a plan that cuts the block of each rank") {
+        check_with([](rank_t p) {
+            return plan_allgather(packed_trees_allgather{test::packed_from_all(p)}, {.size = p, .blocks = 3 * p});
+        });
+    }
 }
 
 TEST_CASE("allgather: elements with a wire form of their own") {
@@ -102,6 +117,9 @@ TEST_CASE("allgather: elements with a wire form of their own") {
         std::vector<tagged> cut(12);
         allgatherv(comm, std::span(in), std::span(cut), counts);
         faults.expect(cut == out, "with counts");
+        std::vector<tagged> packed(12);
+        allgather(comm, std::span(in), std::span(packed), packed_trees_allgather{test::packed_from_all(6)});
+        faults.expect(packed == out, "in pieces");
     });
     CHECK(faults.text() == "");
 }
@@ -149,6 +167,9 @@ TEST_CASE("allgather: what breaks a rule is named") {
                 "data: its length is not the sum of counts");
     const auto of_two = plan_allgather(test::direct_allgather{}, {.size = 2});
     check_forms([&](auto&... r) { allgather(comm, in, out, of_two, r...); }, bad, "plan: its size");
+    const packed_trees_allgather of_three{test::packed_from_all(3)};
+    check_forms([&](auto&... r) { allgather(comm, in, out, of_three, r...); }, bad,
+                "trees: they were made for another number of ranks");
     check_forms([&](auto&... r) { allgatherv(comm, in, out, four, r...); }, errc::ok);
     check_forms([&](auto&... r) { allgather(comm, in, in, r...); }, errc::ok); // of one rank: the whole vector
     check_forms([&](auto&... r) { allgather(comm, none, r...); }, errc::ok);

@@ -3,6 +3,9 @@
 #include "frontdoor/forms.hpp"
 #include "support/direct.hpp"
 #include "support/guarded.hpp"
+#include "support/packed.hpp"
+#include <bough/algorithm/packed_trees.hpp>
+#include <bough/core/random.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
@@ -118,6 +121,37 @@ TEST_CASE("reduce_scatter: any size and counts, in rank order") {
     SECTION("an algorithm") { check_all(test::direct_reduce_scatter{}); }
 }
 
+TEST_CASE("reduce_scatter: a plan that cuts the block of each rank") {
+    test::in_groups([](auto& comm, test::faults& faults) {
+        const rank_t p = comm.size(), me = comm.rank();
+        const auto given = [](rank_t r, std::size_t i) { return mix_bits(std::uint64_t{r} << 32 | i); };
+        const packed_trees_reduce_scatter natural{test::packed_from_all(p)};
+        const auto planned = plan_reduce_scatter(natural, {.size = p, .blocks = 3 * p});
+        const auto run = [&](const std::vector<std::size_t>& counts, bool regular, const auto& choice) {
+            const std::size_t total = test::length_of(counts, p), first = test::length_of(counts, me);
+            test::guarded<std::uint64_t> in(total, 0, 77), out(counts[me], 0, 77), data(total, 0, 77);
+            for (std::size_t i = 0; i != total; ++i) in.span()[i] = data.span()[i] = given(me, i);
+            const std::span<const std::uint64_t> from(in.span());
+            regular ? reduce_scatter(comm, from, out.span(), plus{}, choice)
+                    : reduce_scatterv(comm, from, out.span(), counts, plus{}, choice);
+            regular ? reduce_scatter(comm, data.span(), plus{}, choice)
+                    : reduce_scatterv(comm, data.span(), counts, plus{}, choice);
+            const std::string where = test::where(comm, counts, regular);
+            faults.expect(in.intact() && out.intact() && data.intact(), "guards: " + where);
+            for (std::size_t i = 0; i != counts[me]; ++i) {
+                std::uint64_t sum = 0;
+                for (rank_t r = 0; r != p; ++r) sum += given(r, first + i);
+                faults.expect(out.span()[i] == sum, "result: " + where);
+                faults.expect(data.span()[first + i] == sum, "in place: " + where);
+            }
+        };
+        for (const auto& [counts, regular] : test::cuts(p, 100, {0, 1})) {
+            run(counts, regular, natural);
+            run(counts, regular, planned);
+        }
+    });
+}
+
 TEST_CASE("reduce_scatter: elements with a wire form of their own") {
     test::faults faults;
     in_process{5}.run([&](auto transport) {
@@ -201,9 +235,9 @@ TEST_CASE("reduce_scatter: what breaks a rule is named") {
     check_forms([&](auto&... r) { reduce_scatter(comm, in, out, unknown, r...); }, errc::ok);
     const auto of_two = plan_reduce_scatter(test::direct_reduce_scatter{}, {.size = 2});
     check_forms([&](auto&... r) { reduce_scatter(comm, in, out, plus{}, of_two, r...); }, bad, "plan: its size");
-    const auto in_two = plan_reduce_scatter(any_order{}, {.size = 1, .blocks = 2});
-    check_forms([&](auto&... r) { reduce_scatter(comm, in, out, plus{}, in_two, r...); }, bad,
-                "plan: must have one block for every rank");
+    const auto in_none = plan_reduce_scatter(any_order{}, {.size = 1, .blocks = 0});
+    check_forms([&](auto&... r) { reduce_scatter(comm, in, out, plus{}, in_none, r...); }, bad,
+                "plan: must have as many blocks for every rank");
     check_forms([&](auto&... r) { reduce_scatterv(comm, in, out, four, plus{}, r...); }, errc::ok);
     check_forms([&](auto&... r) { reduce_scatter(comm, none, plus{}, r...); }, errc::ok);
     CHECK_FALSE(comm.poison());

@@ -2,10 +2,12 @@
 // MSCCL's words, there and back: proved with the same traits; mutants are refused on their line.
 #include "support/catch.hpp"
 #include "support/golden.hpp"
+#include "support/packed.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/interchange/export_msccl.hpp>
@@ -88,6 +90,9 @@ TEST_CASE("MSCCL there and back: the same proof") {
         there_and_back(plan_reduce_scatter(ring{}, {.size = p}));
         there_and_back(plan_reduce_scatter(lowest_bit_first{}, {.size = p}));
         there_and_back(plan_reduce_scatter(circulant{}, {.size = p}));
+        const dimensions pieces{.size = p, .blocks = 3 * p};
+        there_and_back(plan_allgather(packed_trees_allgather{test::packed_from_all(p)}, pieces));
+        there_and_back(plan_reduce_scatter(packed_trees_reduce_scatter{test::packed_from_all(p)}, pieces));
     }
 }
 

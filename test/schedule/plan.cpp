@@ -53,6 +53,16 @@ static_assert(!verify(plan_allreduce(star{}, {.size = 5})));
 static_assert(plan_reduce(star{}, {.size = 1}).goal() == goal::reduce{});
 static_assert(plan_barrier(star{}, {.size = 1}).goal() == goal::barrier{});
 
+// Where ranks have blocks, each has as many.
+constexpr dimensions in_twelve{.size = 4, .blocks = 12};
+static_assert(owner_of(in_twelve, 2) == 0 && owner_of(in_twelve, 3) == 1 && owner_of(in_twelve, 11) == 3);
+static_assert(owner_of({.size = 4, .blocks = 4}, 3) == 3 && owner_of({.size = 4}, 3) == 3);
+static_assert(owner_of({.size = 4, .blocks = 2}, 1) == 1 && owner_of({.size = 4, .blocks = 0}, 1) == 1);
+static_assert(goal::allgather::holds(in_twelve, 1, 5) && !goal::allgather::holds(in_twelve, 1, 6));
+static_assert(goal::allgather::result(in_twelve, 0, 5) == contributions{1, 2});
+static_assert(goal::reduce_scatter::result(in_twelve, 1, 5) == contributions{0, 4});
+static_assert(goal::reduce_scatter::result(in_twelve, 2, 5).empty());
+
 constexpr step_counts counted(rank_t rank) {
     step_counts counts;
     five.emit(rank, counts);

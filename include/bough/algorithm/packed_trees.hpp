@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSL-1.0
-// Packed trees: block b of the vector goes over tree b mod k of k given trees, so that together they
-// use all links of a network. A search finds the trees: bough/select/pack_trees.hpp.
+// Packed trees: the blocks of the vector go by turns over given trees, so that together they use all links
+// of a network. A search finds the trees: bough/select/pack_trees.hpp.
 //
-//   packed_trees_broadcast{trees}        down from the root of all trees
+//   packed_trees_broadcast{trees}        down from the root of all trees; block b goes over tree b mod k
 //   packed_trees_reduce{trees}           up to it
 //   packed_trees_allreduce{up, down}     up tree i and down tree i have one root, which may be another
 //                                        one for each i
+//   packed_trees_allgather{trees}        the blocks of a rank go by turns over the trees with that root, of
+//                                        which each rank has one or more
+//   packed_trees_reduce_scatter{trees}   the blocks of a rank come over them
 //
 // Ranks       those for which the trees were made
 // Op          commutative: the trees do not keep rank order
-// Rounds      n blocks are n / k chunks; a chunk moves one link further a turn, so there are n / k + d
-//             turns, where d is the depth of the trees, of both together for allreduce
+// Rounds      n blocks are n / k chunks, of k trees, or of k p with each rank as the root of k; a chunk moves
+//             one link further a turn, so there are n / k + d turns, where d is the depth of the trees, of
+//             both together for allreduce
 // Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries n / k for each of its trees
-// Combines    (p - 1) n blocks in all; a broadcast none
-// Scratch     reduce: on an inner rank, for each block of a tree, one to land in for each child and one
-//             to accumulate in; allreduce: only to land in; broadcast: none
+// Combines    (p - 1) n blocks in all; a broadcast and an allgather none
+// Scratch     reduce, reduce_scatter: on an inner rank, for each block of a tree, one to land in for each
+//             child and one to accumulate in, but for the root; allreduce: only to land in; otherwise none
 // Time        beta m of the busiest link, and d / (n / k) of it for filling the pipeline
 // Determinism the bracket of a block depends on its tree; every rank of an allreduce gets the root's bits
+// Pre         allgather, reduce_scatter: as many blocks for each rank; blocks of ranks may differ in length
 // Errors      check(): no trees, something that is not a tree, trees of another size or root
 // Source      bough; packing of trees: Edmonds, "Edge-Disjoint Branchings", 1973; for collectives:
 //             ForestColl, arXiv 2402.06787
@@ -43,8 +48,8 @@ struct packed_trees_broadcast {
     std::vector<table> trees{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        const detail::packed_pipeline<> pipeline({}, trees, rank);
-        pipeline.emit(at.blocks, {.down = rank == at.root ? input : output}, out);
+        const detail::packed_pipeline<> pipeline({}, trees, detail::packed_by_turns(trees.size(), at.blocks), rank);
+        pipeline.emit({.given = input}, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return detail::packed_natural_blocks(trees.size()); }
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
@@ -61,16 +66,13 @@ struct packed_trees_reduce {
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (at.size == 1) return out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
-        const detail::packed_pipeline<> pipeline(trees, {}, rank);
-        if (rank == at.root)
-            pipeline.emit(at.blocks, {.sum = output, .first_plane = 0}, out);
-        else
-            pipeline.emit(at.blocks, {.sum = bough::scratch(0), .first_plane = 1}, out);
+        const detail::packed_pipeline<> pipeline(trees, {}, detail::packed_by_turns(trees.size(), at.blocks), rank);
+        pipeline.emit({.sum = bough::scratch(0), .first_plane = rank == at.root ? 0u : 1u}, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return detail::packed_natural_blocks(trees.size()); }
-    constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return detail::packed_landing(trees, at.blocks, rank) +
-               (rank == at.root ? 0 : detail::packed_combined(trees, at.blocks, rank));
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const {
+        const auto runs = detail::packed_by_turns(trees.size(), at.blocks);
+        return detail::packed_landing(trees, runs, rank) + detail::packed_combined(trees, runs, rank);
     }
     constexpr status check(const dimensions& at) const { return detail::check_packed_from_root(trees, at); }
     static constexpr bool may_hold = true; // no block waits for another one
@@ -86,11 +88,11 @@ struct packed_trees_allreduce {
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         if (at.size == 1) return out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
-        detail::packed_pipeline<>(up, down, rank).emit(at.blocks, {}, out);
+        detail::packed_pipeline<>(up, down, detail::packed_by_turns(up.size(), at.blocks), rank).emit({}, out);
     }
     constexpr block_t natural_blocks(rank_t) const noexcept { return detail::packed_natural_blocks(up.size()); }
-    constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
-        return at.size == 1 ? 0 : detail::packed_landing(up, at.blocks, rank);
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const {
+        return at.size == 1 ? 0 : detail::packed_landing(up, detail::packed_by_turns(up.size(), at.blocks), rank);
     }
     constexpr status check(const dimensions& at) const {
         if (up.size() != down.size()) return invalid_argument("trees: as many down as up");
@@ -110,6 +112,49 @@ struct packed_trees_allreduce {
     friend constexpr bool operator==(const packed_trees_allreduce&, const packed_trees_allreduce&) = default;
 };
 
+struct packed_trees_allgather {
+    using serves = goals<goal::allgather>;
+    std::vector<table> trees{};
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        const block_t each = at.blocks / at.size;
+        out.copy({input, rank * each, each}, {output, rank * each, each});
+        if (at.size == 1) return;
+        const detail::packed_pipeline<> pipeline({}, trees, detail::packed_by_root(trees, at), rank);
+        pipeline.emit({}, out);
+    }
+    constexpr block_t natural_blocks(rank_t size) const { return detail::packed_natural_blocks(trees, size); }
+    constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
+    constexpr status check(const dimensions& at) const { return detail::check_packed_from_all(trees, at); }
+    constexpr std::uint64_t hash() const noexcept { return detail::packed_hash(goal::allgather::kind, trees); }
+    constexpr std::uint64_t identity() const noexcept { return hash() | 1u; }
+    constexpr label text() const { return detail::packed_label("packed_trees_allgather", trees.size()); }
+    friend constexpr bool operator==(const packed_trees_allgather&, const packed_trees_allgather&) = default;
+};
+
+struct packed_trees_reduce_scatter {
+    using serves = goals<goal::reduce_scatter>;
+    std::vector<table> trees{};
+
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        if (at.size == 1) return out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
+        const detail::packed_pipeline<> pipeline(trees, {}, detail::packed_by_root(trees, at), rank);
+        pipeline.emit({.sum = bough::scratch(0), .first_plane = 1}, out);
+    }
+    constexpr block_t natural_blocks(rank_t size) const { return detail::packed_natural_blocks(trees, size); }
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const {
+        const auto runs = detail::packed_by_root(trees, at);
+        return detail::packed_landing(trees, runs, rank) + detail::packed_combined(trees, runs, rank);
+    }
+    constexpr status check(const dimensions& at) const { return detail::check_packed_from_all(trees, at); }
+    static constexpr bool may_hold = true; // no block waits for another one
+    constexpr std::uint64_t hash() const noexcept { return detail::packed_hash(goal::reduce_scatter::kind, trees); }
+    constexpr std::uint64_t identity() const noexcept { return hash() | 1u; }
+    constexpr label text() const { return detail::packed_label("packed_trees_reduce_scatter", trees.size()); }
+    friend constexpr bool operator==(const packed_trees_reduce_scatter&, const packed_trees_reduce_scatter&) = default;
+};
+
+static_assert(Algorithm<packed_trees_allgather> && Algorithm<packed_trees_reduce_scatter>);
 static_assert(Algorithm<packed_trees_broadcast> && Algorithm<packed_trees_reduce> && Algorithm<packed_trees_allreduce>);
 
 } // namespace bough

@@ -52,7 +52,7 @@ struct reversed {
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         schedule forward;
         original.emit(at, rank, forward);
-        const auto gets = [&](block_t b) { return scatters ? b == rank : rank == at.root; };
+        const auto gets = [&](block_t b) { return scatters ? owner_of(at, b) == rank : rank == at.root; };
         const auto acc = [&](block_t b) { return gets(b) ? output : bough::scratch(0); };
         const std::uint32_t first_plane = !scatters && rank == at.root ? 0 : 1;
         std::vector<std::uint32_t> landed(at.blocks, 0); // how many messages of a block have come

@@ -7,6 +7,7 @@
 #include <bough/call/front_door.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -147,20 +148,49 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
     return data.subspan(blocks.first(rank), blocks.count(rank));
 }
 
-// Runs the plan that the caller chose, on a vector of so many blocks. `wrap` makes an algorithm
-// from a tree source.
+// Where the pieces of blocks begin, and the end: each block is cut as evenly as can be. `offsets`: those of
+// the blocks, and the end.
+inline std::vector<std::uint64_t> cut_further(std::span<const std::uint64_t> offsets, block_t pieces) {
+    std::vector<std::uint64_t> made(1, offsets.front());
+    made.reserve((offsets.size() - 1) * pieces + 1);
+    for (std::size_t b = 1; b != offsets.size(); ++b) {
+        const std::uint64_t count = offsets[b] - offsets[b - 1];
+        for (block_t k = 0; k != pieces; ++k)
+            made.push_back(made.back() + count / pieces + (k < count % pieces ? 1 : 0));
+    }
+    return made;
+}
+
+// Runs the plan that the caller chose, on a vector of so many blocks, or of a multiple for an allgather or a
+// reduce_scatter: there a plan may cut the block of each rank. `wrap` makes an algorithm from a tree source.
 template <class Goal, RunsCalls Comm, class T, class Choice, class Wrap>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
-    bool fits = true; // trees always fit, see their check()
+    constexpr bool may_cut = std::same_as<Goal, goal::allgather> || std::same_as<Goal, goal::reduce_scatter>;
+    block_t planned = blocks; // trees always fit, see their check()
     if constexpr (is_plan<Choice>::value)
-        fits = choice.size() != comm.size() || choice.blocks() == blocks;
+        planned = choice.size() != comm.size() ? blocks : choice.blocks();
     else if constexpr (!TreeSource<Choice>)
-        fits = algorithm_for<Goal>(choice).natural_blocks(comm.size()) == blocks;
-    if (!fits)
-        return comm.refuse(invalid_argument(Goal::kind == goal::alltoall::kind
+        planned = algorithm_for<Goal>(choice).natural_blocks(comm.size());
+    if (may_cut ? planned == 0 || planned % blocks != 0 : planned != blocks)
+        return comm.refuse(invalid_argument(may_cut ? "plan: must have as many blocks for every rank"
+                                            : Goal::kind == goal::alltoall::kind
                                                 ? "plan: must have one block for every two ranks"
                                                 : "plan: must have one block for every rank"));
-    return run_choice<Goal>(comm, typed, choice, wrap);
+    const block_t pieces = planned / blocks;
+    if (pieces == 1) return run_choice<Goal>(comm, typed, choice, wrap);
+    typed_call<T> cut = typed;
+    cut.in_part.first_block *= pieces;
+    cut.out_part.first_block *= pieces;
+    std::vector<std::uint64_t> offsets;
+    if (!typed.offsets.empty()) {
+        offsets = cut_further(typed.offsets, pieces);
+    } else if (typed.count / blocks % pieces != 0) { // evenly spread, pieces would not begin where blocks do
+        const std::uint64_t each[] = {0, typed.count / blocks};
+        offsets = cut_further(each, pieces);
+        cut.repeat = pieces;
+    }
+    cut.offsets = offsets;
+    return run_choice<Goal>(comm, cut, choice, wrap);
 }
 template <class Goal, RunsCalls Comm, class T, class Choice>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {

@@ -47,19 +47,19 @@ struct msccl_goal {
     static constexpr bool combines = true;
     static constexpr bool in_place = InPlace;
     std::uint8_t kind = 0;
-    block_t chunks = 1; // for each block of the goal
+    block_t chunks = 1; // of an alltoall: for each block of the goal
     constexpr bool holds(const dimensions& at, rank_t rank, block_t chunk) const noexcept {
         switch (kind) {
-        case goal::allgather::kind: return goal::allgather::holds(at, rank, chunk / chunks);
+        case goal::allgather::kind: return goal::allgather::holds(at, rank, chunk);
         case goal::alltoall::kind: return goal::alltoall::holds(at, rank, chunk / chunks);
         default: return true;
         }
     }
     constexpr contributions result(const dimensions& at, rank_t rank, block_t chunk) const noexcept {
         switch (kind) {
-        case goal::allgather::kind: return goal::allgather::result(at, rank, chunk / chunks);
+        case goal::allgather::kind: return goal::allgather::result(at, rank, chunk);
         case goal::alltoall::kind: return goal::alltoall::result(at, rank, chunk / chunks);
-        case goal::reduce_scatter::kind: return goal::reduce_scatter::result(at, rank, chunk / chunks);
+        case goal::reduce_scatter::kind: return goal::reduce_scatter::result(at, rank, chunk);
         default: return {0, at.size};
         }
     }

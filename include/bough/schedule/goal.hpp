@@ -36,6 +36,11 @@ struct contributions {
     friend constexpr bool operator==(const contributions&, const contributions&) = default;
 };
 
+// Whose a block is where every rank has as many: of k size blocks rank r has the k from r k on.
+constexpr rank_t owner_of(const dimensions& at, block_t block) noexcept {
+    return at.blocks == natural_blocks || at.blocks < at.size ? block : block / (at.blocks / at.size);
+}
+
 namespace goal {
 
 // Every rank has the whole vector; the root gets op over all of them.
@@ -163,26 +168,28 @@ struct exscan {
     friend constexpr bool operator==(const exscan&, const exscan&) = default;
 };
 
-// Every rank has the whole vector; rank b gets block b of op over all of them.
+// Every rank has the whole vector; a rank gets its blocks (owner_of) of op over all of them.
 struct reduce_scatter {
     static constexpr std::uint8_t kind = 10;
     static constexpr bool combines = true;
     static constexpr bool in_place = true;
     static constexpr bool holds(const dimensions&, rank_t, block_t) noexcept { return true; }
     static constexpr contributions result(const dimensions& at, rank_t rank, block_t block) noexcept {
-        return rank == block ? contributions{0, at.size} : contributions{};
+        return rank == owner_of(at, block) ? contributions{0, at.size} : contributions{};
     }
     friend constexpr bool operator==(const reduce_scatter&, const reduce_scatter&) = default;
 };
 
-// Block b is the contribution of rank b; every rank gets all of them.
+// A block is the contribution of its owner (owner_of); every rank gets all of them.
 struct allgather {
     static constexpr std::uint8_t kind = 11;
     static constexpr bool combines = false;
     static constexpr bool in_place = true;
-    static constexpr bool holds(const dimensions&, rank_t rank, block_t block) noexcept { return block == rank; }
-    static constexpr contributions result(const dimensions&, rank_t, block_t block) noexcept {
-        return {block, block + 1};
+    static constexpr bool holds(const dimensions& at, rank_t rank, block_t block) noexcept {
+        return rank == owner_of(at, block);
+    }
+    static constexpr contributions result(const dimensions& at, rank_t, block_t block) noexcept {
+        return {owner_of(at, block), owner_of(at, block) + 1};
     }
     friend constexpr bool operator==(const allgather&, const allgather&) = default;
 };
