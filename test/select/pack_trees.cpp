@@ -5,14 +5,17 @@
 #include "support/catch.hpp"
 #include "support/golden.hpp"
 #include "support/play.hpp"
+#include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/interchange/export_goal.hpp>
 #include <bough/interchange/import_goal_check.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>
+#include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/reduce.hpp>
+#include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/verify/verify.hpp>
@@ -66,13 +69,16 @@ int percent(double share) { return static_cast<int>(std::floor(100 * share + 1e-
 struct totals {
     std::size_t optimal = 0, all = 0, faster = 0;
     double gap = 0, least_simulated = 1;
+    std::size_t as_by_any_paths = 0; // what is proved is as much as for any paths
 };
 
 template <class Goal>
 std::string figures_of(const network& over, totals& sum) {
     const dimensions at{.size = over.hosts()};
     const tree_packing<Goal> found = pack_trees<Goal>(over, at);
-    for (const block_t blocks : {1u, 3 * found.trees() + 1})
+    const bool all = Goal::kind == goal::allgather::kind || Goal::kind == goal::reduce_scatter::kind;
+    const block_t some = all ? at.size : 1;
+    for (const block_t blocks : {some, 3 * found.trees() + some})
         CHECK(verify(make_plan<Goal>(found.algorithm, {.size = at.size, .blocks = blocks})));
     // The proof, and that it is one: nothing that was simulated is faster.
     if (!found.prices.empty())
@@ -85,6 +91,8 @@ std::string figures_of(const network& over, totals& sum) {
     CHECK(ns >= found.ns_per_byte * static_cast<double>(bytes) * (1 - 1e-9));
     CHECK(others_ns >= least_ns * (1 - 1e-9));
     ++sum.all;
+    sum.as_by_any_paths +=
+        detail::network_cuts(over, at.size).bandwidth_ns_per_byte(Goal::kind, 0) > found.least_ns_per_byte * (1 - 1e-6);
     sum.optimal += found.share() >= 1 - 1e-6;
     sum.faster += ns < others_ns;
     sum.gap = std::max(sum.gap, 1 - found.share());
@@ -123,33 +131,10 @@ double cheapest_of_all(const std::vector<std::vector<double>>& cost, rank_t root
 
 } // namespace
 
-TEST_CASE("pack_trees: fifty small networks, at the bound or with a proved gap") {
-    const std::vector<test::small_network> all = test::small_networks();
-    REQUIRE(all.size() == 50);
-    totals broadcast, reduce, allreduce;
-    std::string now =
-        "                                     | broadcast               | reduce                  | allreduce\n"
-        "network                              | trees found   sim others | trees found   sim others | "
-        "trees found   sim others\n";
-    for (const test::small_network& n : all) {
-        CAPTURE(n.name);
-        REQUIRE(n.over.hosts() <= 6);
-        REQUIRE_FALSE(n.over.check(n.over.hosts()));
-        now += n.name + std::string(37 - n.name.size(), ' ').substr(1);
-        now += figures_of<goal::broadcast>(n.over, broadcast) + figures_of<goal::reduce>(n.over, reduce) +
-               figures_of<goal::allreduce>(n.over, allreduce) + "\n";
-    }
-    // Broadcast and reduce are optimal everywhere; allreduce is in all but a few.
-    CHECK(broadcast.optimal == 50);
-    CHECK(reduce.optimal == 50);
-    CHECK(allreduce.optimal >= 44);
-    CHECK(allreduce.gap < 0.05);
-    CHECK(broadcast.least_simulated > 0.75);
-    CHECK(reduce.least_simulated > 0.75);
-    CHECK(allreduce.least_simulated > 0.7);
-    CHECK(broadcast.faster + reduce.faster + allreduce.faster >= 60);
-
-    const std::string path = bough_test::golden_path("packed_trees.txt");
+namespace {
+// Rewrites the table if asked to, and compares it otherwise.
+void check_kept(const char* name, const std::string& now) {
+    const std::string path = bough_test::golden_path(name);
     if (const char* regold = std::getenv("BOUGH_REGOLD"); regold != nullptr && *regold == '1') {
         std::ofstream(path, std::ios::binary) << now;
         WARN("rewritten: " << path);
@@ -160,6 +145,61 @@ TEST_CASE("pack_trees: fifty small networks, at the bound or with a proved gap")
     INFO("kept in " << path << "; if the change is meant, run this test once with BOUGH_REGOLD=1");
     CHECK(now == kept);
 #endif
+}
+// A table with a line for each network: f(network) makes what follows its name.
+template <class F>
+std::string table_of_networks(const std::vector<std::string>& collectives, F&& f) {
+    std::string now(37, ' '), heads = "network" + std::string(30, ' ');
+    for (const std::string& c : collectives) {
+        const bool last = &c == &collectives.back();
+        now += "| " + c + (last ? "\n" : std::string(24 - c.size(), ' '));
+        heads += std::string("| trees found   sim others") + (last ? "\n" : " ");
+    }
+    now += heads;
+    for (const test::small_network& n : test::small_networks()) {
+        CAPTURE(n.name);
+        REQUIRE(n.over.hosts() <= 6);
+        REQUIRE_FALSE(n.over.check(n.over.hosts()));
+        now += n.name + std::string(36 - n.name.size(), ' ') + f(n.over) + "\n";
+    }
+    return now;
+}
+} // namespace
+
+TEST_CASE("pack_trees: fifty small networks, at the bound or with a proved gap") {
+    REQUIRE(test::small_networks().size() == 50);
+    totals broadcast, reduce, allreduce;
+    const std::string now = table_of_networks({"broadcast", "reduce", "allreduce"}, [&](const network& over) {
+        return figures_of<goal::broadcast>(over, broadcast) + figures_of<goal::reduce>(over, reduce) +
+               figures_of<goal::allreduce>(over, allreduce);
+    });
+    // Broadcast and reduce are optimal everywhere; allreduce is in all but a few.
+    CHECK(broadcast.optimal == 50);
+    CHECK(reduce.optimal == 50);
+    CHECK(allreduce.optimal >= 44);
+    CHECK(allreduce.gap < 0.05);
+    CHECK(broadcast.least_simulated > 0.75);
+    CHECK(reduce.least_simulated > 0.75);
+    CHECK(allreduce.least_simulated > 0.7);
+    CHECK(broadcast.faster + reduce.faster + allreduce.faster >= 60);
+    check_kept("packed_trees.txt", now);
+}
+
+TEST_CASE("pack_trees: trees of all ranks at once on the fifty networks") {
+    totals allgather, reduce_scatter;
+    const std::string now = table_of_networks({"allgather", "reduce_scatter"}, [&](const network& over) {
+        return figures_of<goal::allgather>(over, allgather) + figures_of<goal::reduce_scatter>(over, reduce_scatter);
+    });
+    CHECK(allgather.optimal >= 49);
+    CHECK(allgather.gap < 0.01);
+    CHECK(reduce_scatter.optimal >= 49);
+    CHECK(reduce_scatter.gap < 0.01);
+    CHECK(allgather.least_simulated > 0.75);
+    CHECK(reduce_scatter.least_simulated > 0.75);
+    CHECK(allgather.as_by_any_paths == 49);
+    CHECK(reduce_scatter.as_by_any_paths == 49);
+    CHECK(allgather.faster + reduce_scatter.faster >= 40);
+    check_kept("packed_trees_of_all.txt", now);
 }
 
 TEST_CASE("pack_trees: the cheapest tree is that of all trees") {
@@ -214,6 +254,28 @@ TEST_CASE("pack_trees: what the prices prove, counted again by trying all trees"
         const auto cost_up = costs_of(up.prices, worth);
         CHECK(std::abs(cheapest_of_all(cost_up, at.root, true) / worth / up.least_ns_per_byte - 1) < 1e-9);
         CHECK(up.share() > 1 - 1e-6);
+        // All ranks are roots: the sum of the cheapest trees of each, for its share.
+        std::vector<double> weights;
+        for (rank_t r = 0; r != p; ++r) weights.push_back(r % 3);
+        for (const bool equal : {true, false}) {
+            if (!equal && p < 3) continue; // one rank has all
+            const pack_options options{.weights = equal ? std::vector<double>{} : weights};
+            double sum = 0;
+            for (rank_t r = 0; r != p; ++r) sum += equal ? 1 : weights[r];
+            const auto out = pack_trees<goal::allgather>(n.over, at, options);
+            const auto in = pack_trees<goal::reduce_scatter>(n.over, at, options);
+            for (const bool gathers : {true, false}) {
+                const std::vector<double>& prices = gathers ? out.prices : in.prices;
+                if (prices.empty()) continue; // network_bound proves more
+                const auto each = costs_of(prices, worth);
+                double cost = 0;
+                for (rank_t r = 0; r != p; ++r)
+                    cost += (equal ? 1 : weights[r]) / sum * cheapest_of_all(each, r, !gathers);
+                const double least = gathers ? out.least_ns_per_byte : in.least_ns_per_byte;
+                CHECK(std::abs(cost / worth / least - 1) < 1e-9);
+                CHECK((gathers ? out.share() : in.share()) > 0.98);
+            }
+        }
         const auto both = pack_trees<goal::allreduce>(n.over, at);
         if (both.prices.empty()) continue; // network_bound proves more
         const auto cost = costs_of(both.prices, worth);
@@ -254,6 +316,26 @@ TEST_CASE("pack_trees: plans compute what they should, bit by bit") {
         const auto outputs =
             test::play(test::steps_of(plan), inputs, [](std::uint64_t a, std::uint64_t b) { return a + b; });
         for (rank_t r = 0; r != p; ++r) CHECK(outputs[r] == sum);
+
+        const auto of_all = pack_trees<goal::reduce_scatter>(n.over, {.size = p});
+        const block_t each = 2 * of_all.trees() / p + 1;
+        std::vector<std::vector<std::uint64_t>> given(p);
+        for (rank_t r = 0; r != p; ++r)
+            for (block_t b = 0; b != p * each; ++b) given[r].push_back(mix_bits(std::uint64_t{r} << 32 | b));
+        const auto plus = [](std::uint64_t a, std::uint64_t b) { return a + b; };
+        const auto scattered = test::play(
+            test::steps_of(plan_reduce_scatter(of_all.algorithm, {.size = p, .blocks = p * each})), given, plus);
+        const auto gathering = pack_trees<goal::allgather>(n.over, {.size = p});
+        const auto gathered = test::play(
+            test::steps_of(plan_allgather(gathering.algorithm, {.size = p, .blocks = p * each})), given, plus);
+        for (rank_t r = 0; r != p; ++r)
+            for (block_t b = 0; b != p * each; ++b) {
+                CHECK(gathered[r][b] == given[b / each][b]);
+                if (b / each != r) continue;
+                std::uint64_t all = 0;
+                for (rank_t q = 0; q != p; ++q) all += given[q][b];
+                CHECK(scattered[r][b] == all);
+            }
     }
 }
 
@@ -270,6 +352,17 @@ TEST_CASE("pack_trees: a plan goes out as GOAL and comes in again, with its data
     REQUIRE(schedules_of(file, made).none());
     CHECK(made.kind == goal::allreduce::kind);
     CHECK(verify_schedules(goal::allreduce{}, made.at, made.schedules, made.scratch));
+
+    // And where each rank has several blocks.
+    const auto of_all = pack_trees<goal::allgather>(over, {.size = 6});
+    std::ostringstream second;
+    export_goal(second, plan_allgather(of_all.algorithm, {.size = 6, .blocks = of_all.trees()}), message_of_1_us,
+                {.bytes = 4096, .annotate = true});
+    const goal_file again = read_goal(second.str());
+    REQUIRE(again.fault.none());
+    REQUIRE(schedules_of(again, made).none());
+    CHECK(made.at.blocks > 6);
+    CHECK(verify_schedules(goal::allgather{}, made.at, made.schedules, made.scratch));
 }
 
 TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few steps") {
@@ -290,6 +383,14 @@ TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few ste
     CHECK(std::abs(pairs.ns_per_byte - 0.1) < 1e-9);
     CHECK(pairs.share() > 1 - 1e-6);
     CHECK(verify(plan_allreduce(pairs.algorithm, {.size = 4, .blocks = 5})));
+
+    for (const rank_t p : {1u, 2u}) {
+        one.placement.assign(p, 1);
+        const auto gathered = pack_trees<goal::allgather>(one, {.size = p});
+        CHECK(gathered.trees() == p);
+        CHECK(gathered.ns_per_byte == 0);
+        CHECK(verify(plan_allgather(gathered.algorithm, {.size = p, .blocks = 3 * p})));
+    }
 
     const auto slow = pack_trees<goal::broadcast>(network::crossbar(4, 1e-320), {.size = 4}); // 1 / speed is infinite
     CHECK(verify(plan_broadcast(slow.algorithm, {.size = 4})));
@@ -316,6 +417,27 @@ TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few ste
     CHECK(verify(plan_allreduce(hastiest.algorithm, {.size = 6})));
 }
 
+TEST_CASE("pack_trees: ranks that have more of the vector than others") {
+    const network star = network::crossbar(3, 10);
+    const auto ns = [&](std::vector<double> weights) {
+        const auto found = pack_trees<goal::allgather>(star, {.size = 3}, {.weights = weights});
+        CHECK(found.share() > 1 - 1e-6);
+        CHECK(std::abs(packing_bound<goal::allgather>(star, {.size = 3}, found.prices, weights) /
+                           found.least_ns_per_byte -
+                       1) < 1e-9);
+        CHECK(verify(plan_allgather(found.algorithm, {.size = 3, .blocks = 2 * found.trees()})));
+        return found.ns_per_byte;
+    };
+    CHECK(std::abs(ns({}) - 2.0 / 30) < 1e-9);        // a rank receives all but its own
+    CHECK(std::abs(ns({5, 5, 5}) - 2.0 / 30) < 1e-9); // in proportion
+    CHECK(std::abs(ns({2, 1, 1}) - 3.0 / 40) < 1e-9); // so rank 1 receives three quarters
+    CHECK(std::abs(ns({1, 0, 0}) - 1.0 / 10) < 1e-9); // a broadcast
+    CHECK(std::abs(ns({0, 1, 1}) - 1.0 / 10) < 1e-9);
+    const auto back = pack_trees<goal::reduce_scatter>(star, {.size = 3}, {.weights = {0, 0, 7}});
+    CHECK(std::abs(back.ns_per_byte - 1.0 / 10) < 1e-9); // a reduce
+    CHECK(verify(plan_reduce_scatter(back.algorithm, {.size = 3})));
+}
+
 TEST_CASE("pack_trees: choose takes them where they are best, among up to eight ranks") {
     const network ring = network::torus({6}, 10, 20);
     const auto chosen = [&](const network& over, rank_t ranks, std::uint64_t m) {
@@ -329,4 +451,10 @@ TEST_CASE("pack_trees: choose takes them where they are best, among up to eight 
     CHECK(long_one.winner().what.blocks >= 128);
     CHECK(short_one.prospects.size() == 1);
     CHECK(chosen(network::torus({9}, 10, 20), 9, bytes).prospects.size() == 1);
+
+    candidate_list from = candidates<goal::allgather>(bruck_allgather{});
+    add_network_candidates(from, {.size = 6}, {.bytes = bytes}, network::rails(3, 2, 10, 40));
+    const decision of_all =
+        choose(from, {.size = 6}, {.bytes = bytes}, on_network{network::rails(3, 2, 10, 40), message_of_1_us});
+    CHECK(of_all.winner().what.algorithm.get<packed_trees_allgather>() != nullptr);
 }

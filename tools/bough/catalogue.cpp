@@ -82,7 +82,8 @@ std::string known_algorithms(collective c) {
 }
 
 bool has_packed_trees(collective c) {
-    return c == collective::broadcast || c == collective::reduce || c == collective::allreduce;
+    return c == collective::broadcast || c == collective::reduce || c == collective::allreduce ||
+           c == collective::allgather || c == collective::reduce_scatter;
 }
 
 bough::any_algorithm find_algorithm(collective c, const algorithm_name& wanted, std::string_view argument) {

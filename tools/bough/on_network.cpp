@@ -35,6 +35,8 @@ template <class F>
 decltype(auto) with_packing(const bough::network& over, collective c, const bough::dimensions& at, F&& f) {
     if (c == collective::broadcast) return f(bough::pack_trees<bough::goal::broadcast>(over, at));
     if (c == collective::reduce) return f(bough::pack_trees<bough::goal::reduce>(over, at));
+    if (c == collective::allgather) return f(bough::pack_trees<bough::goal::allgather>(over, at));
+    if (c == collective::reduce_scatter) return f(bough::pack_trees<bough::goal::reduce_scatter>(over, at));
     return f(bough::pack_trees<bough::goal::allreduce>(over, at));
 }
 

@@ -164,8 +164,8 @@ inline constexpr rank_t most_ranks_packed = 8;
 // and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one
 // rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have
 // several hosts each: swing on one ring, for these three. If the ranks stand in a row, as on a mesh of
-// one dimension: dual_root, for allreduce. For broadcast, reduce and allreduce among up to 8 ranks:
-// packed trees, which a search finds for this network.
+// one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather and
+// reduce_scatter among up to 8 ranks: packed trees, which a search finds for this network.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
@@ -177,6 +177,9 @@ void add_network_candidates(candidate_list& made, const dimensions& at, const pr
         if (made.kind == goal::broadcast::kind) detail::add_packed_trees<goal::broadcast>(made, at, what, over);
         if (made.kind == goal::reduce::kind) detail::add_packed_trees<goal::reduce>(made, at, what, over);
         if (made.kind == goal::allreduce::kind) detail::add_packed_trees<goal::allreduce>(made, at, what, over);
+        if (made.kind == goal::allgather::kind) detail::add_packed_trees<goal::allgather>(made, at, what, over);
+        if (made.kind == goal::reduce_scatter::kind)
+            detail::add_packed_trees<goal::reduce_scatter>(made, at, what, over);
     }
     if (over.extents.empty() || over.extents.size() > grid_extents::most || at.size != over.hosts()) return;
     for (rank_t r = 0; r != at.size; ++r)

@@ -2,7 +2,8 @@
 // pack_trees: searches for the trees that together move the most over a network, and proves how near
 // that is to the best that any plan can do there.
 //
-//   const auto found = pack_trees<goal::broadcast>(network, {.size = 6});   or reduce, allreduce
+//   const auto found = pack_trees<goal::broadcast>(network, {.size = 6});   or reduce, allreduce, allgather,
+//                                                                           reduce_scatter
 //   plan_broadcast(found.algorithm, {.size = 6, .blocks = 64 * found.trees()})      a plan like any other
 //   found.ns_per_byte            what the busiest link needs for each byte of a long vector
 //   found.least_ns_per_byte      what any plan needs along the paths of the network
@@ -47,21 +48,48 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
 // How far a search for packed trees goes, at most.
 struct pack_options {
-    std::uint32_t most_trees = 32;   // that blocks may go over
+    std::uint32_t most_trees = 32;   // that blocks may go over, of each rank if all are roots
     std::uint32_t most_steps = 4096; // of the search
+    // Of an allgather or reduce_scatter: what each rank has of the vector, in proportion, if not the same.
+    std::vector<double> weights{};
 };
 
 namespace detail {
 template <class Goal>
-using packed_for = std::conditional_t<
-    std::is_same_v<Goal, goal::broadcast>, packed_trees_broadcast,
-    std::conditional_t<std::is_same_v<Goal, goal::reduce>, packed_trees_reduce, packed_trees_allreduce>>;
+struct packed_trees_of;
+template <>
+struct packed_trees_of<goal::broadcast> {
+    using type = packed_trees_broadcast;
+};
+template <>
+struct packed_trees_of<goal::reduce> {
+    using type = packed_trees_reduce;
+};
+template <>
+struct packed_trees_of<goal::allreduce> {
+    using type = packed_trees_allreduce;
+};
+template <>
+struct packed_trees_of<goal::allgather> {
+    using type = packed_trees_allgather;
+};
+template <>
+struct packed_trees_of<goal::reduce_scatter> {
+    using type = packed_trees_reduce_scatter;
+};
+template <class Goal>
+using packed_for = typename packed_trees_of<Goal>::type;
+template <class Goal>
+inline constexpr bool has_packed_v = requires {
+    typename packed_for<Goal>;
+};
 } // namespace detail
 
 // Trees that were found, and how good they are.
@@ -82,36 +110,45 @@ struct tree_packing {
     friend bool operator==(const tree_packing&, const tree_packing&) = default;
 };
 
-// The time a byte that these prices prove, of a plan of any kind of Goal. Pre: prices.size() is that of
-// the network's links, and none is below 0.
+// The time a byte that these prices prove, of a plan of any kind of Goal. Weights: as in pack_options.
+// Pre: prices.size() is that of the network's links, and none is below 0.
 template <class Goal>
-double packing_bound(const network& over, const dimensions& at, const std::vector<double>& prices) {
+double packing_bound(const network& over, const dimensions& at, const std::vector<double>& prices,
+                     const std::vector<double>& weights = {}) {
     BOUGH_EXPECTS(prices.size() == over.links().size(), "prices: one for each link of the network");
-    return detail::packing_search<>(over, at).least_by(Goal::kind, prices);
+    BOUGH_EXPECTS(detail::packing_search<>::are_weights(weights, at.size), "weights: one for each rank, not all 0");
+    return detail::packing_search<>(over, at, weights).least_by(Goal::kind, prices);
 }
 
 template <class Goal>
 tree_packing<Goal> pack_trees(const network& over, const dimensions& at, const pack_options& options = {}) {
-    constexpr bool up = std::is_same_v<Goal, goal::reduce> || std::is_same_v<Goal, goal::allreduce>;
-    constexpr bool down = std::is_same_v<Goal, goal::broadcast> || std::is_same_v<Goal, goal::allreduce>;
-    static_assert(up || down, "bough: trees are packed for broadcast, reduce and allreduce");
+    static_assert(detail::has_packed_v<Goal>,
+                  "bough: trees are packed for broadcast, reduce, allreduce, allgather and reduce_scatter");
+    constexpr bool all = std::is_same_v<Goal, goal::allgather> || std::is_same_v<Goal, goal::reduce_scatter>;
+    constexpr bool down = std::is_same_v<Goal, goal::broadcast> || std::is_same_v<Goal, goal::allgather>;
+    constexpr bool both = std::is_same_v<Goal, goal::allreduce>;
     BOUGH_EXPECTS(!over.check(at.size), "pack_trees: see network.check()");
     BOUGH_EXPECTS(at.size >= 1 && at.root < at.size, "root: not a rank of the group");
     BOUGH_EXPECTS(options.most_trees >= 1, "most_trees: at least one");
     BOUGH_EXPECTS(options.most_steps >= 1, "most_steps: at least one");
-    detail::packing_search<> search(over, at);
+    BOUGH_EXPECTS(detail::packing_search<>::are_weights(options.weights, at.size),
+                  "weights: one for each rank, not all 0");
+    BOUGH_EXPECTS(all || options.weights.empty(), "weights: of an allgather or a reduce_scatter");
+    detail::packing_search<> search(over, at, options.weights);
     tree_packing<Goal> made;
-    auto found = search.find(up, down, options.most_trees, options.most_steps);
-    if constexpr (std::is_same_v<Goal, goal::allreduce>) {
+    auto found = all ? search.find_of_all(!down, options.most_trees, options.most_steps)
+                     : search.find(both || !down, both || down, options.most_trees, options.most_steps);
+    if constexpr (both) {
         made.algorithm.up = std::move(found.up);
         made.algorithm.down = std::move(found.down);
     } else {
-        made.algorithm.trees = std::move(up ? found.up : found.down);
+        made.algorithm.trees = std::move(down ? found.down : found.up);
     }
     made.ns_per_byte = found.ns_per_byte;
     if (at.size == 1) return made;
-    made.prices = up && down ? search.prices_of_any_allreduce(options.most_steps) : found.prices;
+    made.prices = both ? search.prices_of_any_allreduce(options.most_steps) : found.prices;
     made.least_ns_per_byte = search.least_by(Goal::kind, made.prices);
+    if (!options.weights.empty()) return made; // the cuts are those of equal shares
     const double by_cuts = detail::network_cuts(over, at.size).bandwidth_ns_per_byte(Goal::kind, at.root);
     if (by_cuts > made.least_ns_per_byte * (1 + 1e-9)) {
         made.least_ns_per_byte = by_cuts;

@@ -40,6 +40,9 @@ prints "of what this network can do: no plan takes less than 3.36 ms"
 run 0 choose allreduce --ranks 6 --bytes 64M --network rails:2,3,10,30
 prints "allreduce over 6 ranks, 67108864 bytes: packed_trees_allreduce{26 trees} in "
 prints "of what is possible along its paths: no plan takes less than 2.80 ms there"
+run 0 choose allgather --ranks 4 --bytes 64M --network torus:4,10,20
+prints "allgather over 4 ranks, 67108864 bytes: packed_trees_allgather{24 trees} in "
+prints "of what this network can do: no plan takes less than "
 json choose allreduce --ranks 6 --bytes 64M --network rails:2,3,10,30 --json
 prints '"least_along_paths_ns": '
 run 0 choose reduce --ranks 3 --bytes 1M --model 1e308,1e308,1e308 # times that no number tells

@@ -35,7 +35,7 @@ for ranks in 1 2 7 8; do
     verified goal scan recursive_doubling --ranks $ranks
 done
 verified goal alltoall pairwise --ranks 5 --bytes 1K
-for collective in broadcast reduce allreduce; do
+for collective in broadcast reduce allreduce allgather reduce_scatter; do
     verified goal $collective packed_trees --ranks 6 --network torus:3x2,10,30 --bytes 4K
 done
 verified goal allreduce recursive_doubling --ranks 3 --bytes 8
@@ -66,7 +66,9 @@ else
         verified msccl reduce_scatter lowest_bit_first --ranks $ranks
         verified msccl alltoall pairwise --ranks $ranks
     done
-    verified msccl allreduce packed_trees --ranks 4 --network torus:4,10,20
+    for collective in allreduce allgather reduce_scatter; do
+        verified msccl $collective packed_trees --ranks 4 --network torus:4,10,20
+    done
     verified msccl allreduce ring --ranks 3
     changed '10s/ type="rrc" srcbuf="i"/ type="r" srcbuf="i"/' 13
     changed '5s/ cnt="1"/ cnt="2"/' 25

@@ -18,6 +18,9 @@ done
 run 0 simulate broadcast packed_trees --ranks 6 --bytes 64M --blocks 128 --model lrc:1us,0,0 --network torus:6,10,20
 prints "broadcast by packed_trees_broadcast{2 trees} over 6 ranks, root 0, 128 blocks"
 prints "93 % of what this network can do: no plan takes less than 3.36 ms"
+run 0 simulate reduce_scatter packed_trees --ranks 4 --bytes 64M --model lrc:1us,0,0 --network torus:4,10,20
+prints "reduce_scatter by packed_trees_reduce_scatter{24 trees} over 4 ranks, root 0, 192 blocks"
+prints "% of what this network can do: no plan takes less than "
 run 0 simulate reduce binomial --ranks 4 --skew given:0,5us,0,1us --model lrc:1us,0,0 --format csv --per-rank
 prints "1,1,5000,5000,0,0,0"
 prints "1,0,0,6000,0,6000,0"

@@ -82,16 +82,19 @@ refuses "--schedule: file '$scratch/none': cannot be opened" verify --schedule "
 refuses "--schedule: file '$scratch': cannot be" verify --schedule "$scratch"
 refuses "--schedule: the file says what it is" verify reduce flat --ranks 3 --schedule "$good"
 
-for collective in broadcast reduce allreduce; do
+for collective in broadcast reduce allreduce allgather reduce_scatter; do
     run 0 verify $collective packed_trees --ranks 6 --network torus:3x2,10,30
     prints "$collective by packed_trees_$collective{"
     prints ": proved"
 done
 run 0 verify reduce packed_trees --ranks 3 --root 2 --network crossbar:4,10 # on some of its hosts
-json schedule allreduce packed_trees --ranks 4 --network torus:4,10,20 --json
-cp "$scratch/out" "$good"
-run 0 verify --schedule "$good"
-prints ": proved"
+for collective in allreduce allgather; do # an allgather with several blocks of each rank
+    json schedule $collective packed_trees --ranks 4 --network torus:4,10,20 --json
+    cp "$scratch/out" "$good"
+    run 0 verify --schedule "$good"
+    prints ": proved"
+done
+refuses "--blocks: packed_trees_allgather{24 trees} refuses: blocks: must be a multiple of the number of ranks" verify allgather packed_trees --ranks 4 --blocks 6 --network torus:4,10,20
 refuses "ALGORITHM: packed_trees needs a --network, for which its trees are packed" verify reduce packed_trees --ranks 4
 refuses "ALGORITHM: scan has no 'packed_trees'" verify scan packed_trees --ranks 4 --network torus:4,10,20
 refuses "--network: goes with packed_trees" verify reduce ring --ranks 4 --network torus:4,10,20

@@ -30,9 +30,11 @@ public:
         std::vector<double> prices{}; // that prove the bound for such trees
     };
 
-    // Pre: over.check(at.size) is ok.
-    packing_search(const network& over, const dimensions& at)
-        : over_(over), at_(at), paths_(std::size_t{at.size} * at.size), row_(over.links().size(), none) {
+    // `weights`: what the rank of each root has of the vector, in proportion, where all ranks are roots; empty: the
+    // same. Pre: over.check(at.size) is ok; weights are right (are_weights).
+    packing_search(const network& over, const dimensions& at, const std::vector<double>& weights = {})
+        : over_(over), at_(at), share_of_(at.size, 1.0 / at.size), paths_(std::size_t{at.size} * at.size),
+          row_(over.links().size(), none) {
         for (rank_t a = 0; a != at.size; ++a)
             for (rank_t b = 0; b != at.size; ++b) {
                 if (over.host_of(a) == over.host_of(b)) continue;
@@ -46,6 +48,17 @@ public:
                     l = row_[l];
                 }
             }
+        double sum = 0;
+        for (const double w : weights) sum += w;
+        for (std::size_t r = 0; r != weights.size(); ++r) share_of_[r] = weights[r] / sum;
+    }
+    static bool are_weights(const std::vector<double>& weights, rank_t size) {
+        double sum = 0;
+        for (const double w : weights) {
+            if (!(w >= 0)) return false;
+            sum += w;
+        }
+        return weights.empty() || (weights.size() == size && sum > 0 && sum <= std::numeric_limits<double>::max());
     }
 
     // The best trees up, down or both: those to and from one root if both.
@@ -65,9 +78,54 @@ public:
             add(columns.back());
             return made;
         }
-        const whole_trees<column> whole(speeds_, columns, best.share, most_trees, most_steps, cheapest);
+        const whole_trees<column> whole(speeds_, columns, best.share, 1, most_trees, most_steps,
+                                        [&](const std::vector<double>& at, std::uint32_t) { return cheapest(at); });
         made.ns_per_byte = whole.ns_per_byte();
         for (const column& c : whole.trees()) add(c);
+        return made;
+    }
+
+    // The best trees to each rank, or from each: as many for each, by turns.
+    result find_of_all(bool up, std::uint32_t most_trees, std::uint32_t most_steps) const {
+        std::vector<column> sets; // each has a tree of each rank
+        const solution best = solve(sets, most_steps, [&](const std::vector<double>& prices) {
+            column made{.load = std::vector<double>(speeds_.size(), 0.0)};
+            const arc_costs<> arcs = costs_at(prices);
+            for (rank_t root = 0; root != at_.size; ++root) {
+                column one = cheapest_of(arcs, root, up);
+                made.cost += share_of_[root] * one.cost;
+                for (std::size_t l = 0; l != speeds_.size(); ++l) made.load[l] += one.load[l];
+                made.of_all.push_back(std::move(up ? one.up : one.down));
+            }
+            return made;
+        });
+        result made;
+        made.prices = of_all_links(best.prices);
+        const auto add = [&](const parents& tree) { (up ? made.up : made.down).push_back(tree_of(tree)); };
+        std::vector<column> trees;
+        std::vector<double> share;
+        for (std::size_t s = 0; s != sets.size(); ++s)
+            for (rank_t root = 0; root != at_.size && best.share[s] > 0; ++root) {
+                const parents& tree = sets[s].of_all[root];
+                std::size_t t = 0;
+                while (t != trees.size() && (up ? trees[t].up : trees[t].down) != tree) ++t;
+                if (t == trees.size()) {
+                    trees.push_back({.root = root, .group = root});
+                    (up ? trees[t].up : trees[t].down) = tree;
+                    load(trees[t], share_of_[root]);
+                    share.push_back(0);
+                }
+                share[t] += best.share[s];
+            }
+        if (trees.empty()) { // one rank, or no links
+            for (const parents& tree : sets.back().of_all) add(tree);
+            return made;
+        }
+        const whole_trees<column> whole(
+            speeds_, trees, share, at_.size, most_trees, most_steps,
+            [&](const std::vector<double>& at, std::uint32_t root) { return cheapest_of(costs_at(at), root, up); });
+        made.ns_per_byte = whole.ns_per_byte();
+        for (const column& c : whole.trees()) add(up ? c.up : c.down);
         return made;
     }
 
@@ -98,6 +156,10 @@ public:
         double cost = 0;
         if (kind == goal::allreduce::kind)
             cost = std::max(least_of_allreduce(arcs, false).cost, least_of_allreduce(arcs, true).cost);
+        else if (kind == goal::allgather::kind || kind == goal::reduce_scatter::kind)
+            for (rank_t root = 0; root != at_.size; ++root)
+                cost += share_of_[root] *
+                        rooted(arcs, root, kind == goal::reduce_scatter::kind, kind == goal::allgather::kind).cost;
         else if (kind == goal::reduce::kind)
             take(arcs, cost, tree_to(arcs, at_.root), true);
         else
@@ -112,7 +174,9 @@ private:
     // Messages that a plan may send of a byte.
     struct column {
         rank_t root = no_rank;
+        std::uint32_t group = 0; // of whole_trees
         parents up{}, down{};
+        std::vector<parents> of_all{}; // or a tree of each rank, of its share of the byte
         double cost = 0;
         std::vector<double> load{}; // of each link
     };
@@ -142,10 +206,10 @@ private:
         for (rank_t r = 0; r != tree.size(); ++r)
             if (tree[r] != no_rank) cost += up ? arcs.at(r, tree[r]) : arcs.at(tree[r], r);
     }
-    void add_load(std::vector<double>& load, const parents& tree, bool up) const {
+    void add_load(std::vector<double>& load, const parents& tree, bool up, double times) const {
         for (rank_t r = 0; r != tree.size(); ++r)
             if (tree[r] != no_rank)
-                for (const std::uint32_t l : up ? path(r, tree[r]) : path(tree[r], r)) load[l] += 1;
+                for (const std::uint32_t l : up ? path(r, tree[r]) : path(tree[r], r)) load[l] += times;
     }
     // The cheapest that an allreduce may send: a tree to a rank, and one message to each other; or a tree
     // from a rank, and one message from each other.
@@ -166,8 +230,8 @@ private:
             if (least.root == no_rank || now.cost < least.cost) least = std::move(now);
         }
         least.load = std::vector<double>(speeds_.size(), 0.0);
-        add_load(least.load, least.up, !backwards);
-        add_load(least.load, least.down, backwards);
+        add_load(least.load, least.up, !backwards, 1);
+        add_load(least.load, least.down, backwards, 1);
         return least;
     }
 
@@ -200,21 +264,35 @@ private:
         return made;
     }
 
+    column rooted(const arc_costs<>& arcs, rank_t root, bool up, bool down) const {
+        column made{.root = root};
+        if (up) take(arcs, made.cost, made.up = tree_to(arcs, root), true);
+        if (down) take(arcs, made.cost, made.down = cheapest_arborescence(arcs, root), false);
+        return made;
+    }
+    void load(column& c, double times) const {
+        c.load = std::vector<double>(speeds_.size(), 0.0);
+        add_load(c.load, c.up, true, times);
+        add_load(c.load, c.down, false, times);
+    }
     // The cheapest trees up, down or both: those of the root for which both are cheapest.
     column cheapest_trees(const std::vector<double>& prices, bool up, bool down) const {
         const arc_costs<> arcs = costs_at(prices);
         column least;
         for (rank_t root = 0; root != at_.size; ++root) {
             if (!(up && down) && root != at_.root) continue;
-            column now{.root = root};
-            if (up) take(arcs, now.cost, now.up = tree_to(arcs, root), true);
-            if (down) take(arcs, now.cost, now.down = cheapest_arborescence(arcs, root), false);
+            column now = rooted(arcs, root, up, down);
             if (least.root == no_rank || now.cost < least.cost) least = std::move(now);
         }
-        least.load = std::vector<double>(speeds_.size(), 0.0);
-        add_load(least.load, least.up, true);
-        add_load(least.load, least.down, false);
+        load(least, 1);
         return least;
+    }
+    // The cheapest tree of one of all roots, for its share of a byte.
+    column cheapest_of(const arc_costs<>& arcs, rank_t root, bool up) const {
+        column made = rooted(arcs, root, up, !up);
+        made.group = root;
+        load(made, share_of_[root]);
+        return made;
     }
 
     // Children with the deepest subtrees come first.
@@ -234,6 +312,7 @@ private:
 
     const network& over_;
     dimensions at_;
+    std::vector<double> share_of_;                  // what each rank has of a byte of the vector
     std::vector<std::vector<std::uint32_t>> paths_; // of each pair of ranks: rows of the program
     std::vector<std::uint32_t> row_;                // of each link; none: no message takes it
     std::vector<double> speeds_;                    // of each row

@@ -51,21 +51,25 @@ private:
     std::vector<double> busy_; // ns
 };
 
-// The fewest trees that are as good as shares could be, or else the best that are found. A Column has the
-// load of each link; cheapest(prices) makes one.
+// The fewest trees that are as good as shares could be, or else the best that are found: as many of each of
+// some groups, such as the trees of each root. A Column has the load of each link, and its group;
+// cheapest(prices, group) makes one. The shares of each group have one sum.
 template <class Column>
 class whole_trees {
 public:
-    // Pre: some share is above 0; most >= 1.
+    // Pre: some share is above 0; most >= 1; groups >= 1.
     template <class Cheapest>
     whole_trees(const std::vector<double>& speeds, const std::vector<Column>& columns, const std::vector<double>& share,
-                std::uint32_t most, std::uint32_t most_steps, Cheapest&& cheapest)
-        : speeds_(speeds), columns_(columns), share_(share), steps_left_(std::uint64_t{16} * most_steps) {
-        for (const double x : share) sum_ += x;
+                std::uint32_t groups, std::uint32_t most, std::uint32_t most_steps, Cheapest&& cheapest)
+        : speeds_(speeds), columns_(columns), share_(share), groups_(groups),
+          steps_left_(std::uint64_t{16} * most_steps * groups) {
+        for (std::size_t c = 0; c != share.size(); ++c)
+            if (columns[c].group == 0) sum_ += share[c];
         for (std::uint32_t count = 1; count <= most && !perfect(ns_per_byte_); ++count)
             for (std::uint32_t way = 0; way != 6 && !perfect(ns_per_byte_); ++way)
                 search(count, way % 2 == 0, 4 + way / 2, cheapest);
     }
+    // As many of each group, by turns.
     const std::vector<Column>& trees() const noexcept { return trees_; }
     // Of the busiest link.
     double ns_per_byte() const noexcept { return ns_per_byte_; }
@@ -77,23 +81,28 @@ private:
     // trees in the place of others for as long as that helps.
     template <class Cheapest>
     void search(std::uint32_t count, bool by_shares, std::uint32_t doublings, Cheapest& cheapest) {
-        std::vector<Column> now;
+        const std::uint32_t all = count * groups_;
+        std::vector<Column> now(all);
+        std::vector<std::uint32_t> next(groups_); // the next place of each group
+        for (std::uint32_t g = 0; g != groups_; ++g) next[g] = g;
         link_burden<> links(speeds_, count / sum_, doublings);
+        const auto put = [&](Column made) {
+            links.add(made.load, 1);
+            std::uint32_t& at = next[made.group];
+            now[at] = std::move(made);
+            at += groups_;
+        };
         for (std::size_t c = 0; by_shares && c != columns_.size(); ++c)
-            for (double left = share_[c] / sum_ * count + 1e-9; left >= 1 && now.size() != count; --left) {
-                links.add(columns_[c].load, 1);
-                now.push_back(columns_[c]);
-            }
-        while (now.size() != count) {
-            now.push_back(cheapest(links.prices()));
-            links.add(now.back().load, 1);
-        }
+            for (double left = share_[c] / sum_ * count + 1e-9; left >= 1 && next[columns_[c].group] < all; --left)
+                put(columns_[c]);
+        for (std::uint32_t g = 0; g != groups_; ++g)
+            while (next[g] < all) put(cheapest(links.prices(), g));
         std::uint32_t in_vain = 0;
-        for (std::uint32_t i = 0; in_vain != count && steps_left_ != 0; i = (i + 1) % count, --steps_left_) {
+        for (std::uint32_t i = 0; in_vain != all && steps_left_ != 0; i = (i + 1) % all, --steps_left_) {
             if (perfect(links.busiest_ns() / count)) break;
             const double before = links.worth();
             links.add(now[i].load, -1);
-            Column other = cheapest(links.prices());
+            Column other = cheapest(links.prices(), now[i].group);
             links.add(other.load, 1);
             if (links.worth() < before * (1 - 1e-9)) {
                 now[i] = std::move(other);
@@ -113,6 +122,7 @@ private:
     const std::vector<double>& speeds_;
     const std::vector<Column>& columns_;
     const std::vector<double>& share_;
+    std::uint32_t groups_;
     std::uint64_t steps_left_;
     double sum_ = 0;
     std::vector<Column> trees_{};
