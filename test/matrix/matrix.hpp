@@ -90,22 +90,29 @@ inline constexpr bool is_cut_by_rank =
 // Where blocks begin, and the end.
 std::vector<std::uint64_t> offsets_of(std::uint64_t count, bough::block_t blocks, bool random, std::uint64_t salt);
 
+// The blocks of a rank, where each of `size` ranks has as many.
+inline stretch own_blocks(bough::rank_t size, bough::rank_t rank, const std::vector<std::uint64_t>& offsets) {
+    const auto each = static_cast<bough::block_t>((offsets.size() - 1) / size);
+    return {offsets[rank * each], offsets[(rank + 1) * each], rank * each};
+}
 // What rank `rank` gives, and gets.
 template <class Goal>
-stretch input_of(bough::rank_t rank, bough::rank_t root, const std::vector<std::uint64_t>& offsets) {
+stretch input_of(bough::rank_t size, bough::rank_t rank, bough::rank_t root,
+                 const std::vector<std::uint64_t>& offsets) {
     using namespace bough::goal;
     if constexpr (Goal::kind == gather::kind || Goal::kind == allgather::kind)
-        return {offsets[rank], offsets[rank + 1], rank};
+        return own_blocks(size, rank, offsets);
     else if constexpr (Goal::kind == scatter::kind)
         return {0, rank == root ? offsets.back() : 0, 0};
     else
         return {0, offsets.back(), 0};
 }
 template <class Goal>
-stretch output_of(bough::rank_t rank, bough::rank_t root, const std::vector<std::uint64_t>& offsets) {
+stretch output_of(bough::rank_t size, bough::rank_t rank, bough::rank_t root,
+                  const std::vector<std::uint64_t>& offsets) {
     using namespace bough::goal;
     if constexpr (Goal::kind == scatter::kind || Goal::kind == reduce_scatter::kind)
-        return {offsets[rank], offsets[rank + 1], rank};
+        return own_blocks(size, rank, offsets);
     else if constexpr (Goal::kind == gather::kind || Goal::kind == reduce::kind)
         return {0, rank == root ? offsets.back() : 0, 0};
     else
@@ -120,11 +127,13 @@ bytes expected_of(const kind& k, bough::rank_t size, bough::rank_t rank, bough::
     bytes result(static_cast<std::size_t>(out.last - out.first) * e);
     if (result.empty()) return result;
     if constexpr (Goal::kind == gather::kind || Goal::kind == allgather::kind) {
-        for (bough::rank_t r = 0; r != size; ++r)
+        for (bough::rank_t r = 0; r != size; ++r) {
+            const stretch own = own_blocks(size, r, offsets);
             fill(k,
-                 std::span(result).subspan(static_cast<std::size_t>(offsets[r]) * e,
-                                           static_cast<std::size_t>(offsets[r + 1] - offsets[r]) * e),
-                 r, salt, offsets[r] * e);
+                 std::span(result).subspan(static_cast<std::size_t>(own.first) * e,
+                                           static_cast<std::size_t>(own.last - own.first) * e),
+                 r, salt, own.first * e);
+        }
     } else if constexpr (Goal::kind == broadcast::kind || Goal::kind == scatter::kind) {
         fill(k, result, root, salt, out.first * e);
     } else {
@@ -144,8 +153,8 @@ std::string run_case(bough::communicator<T>& comm, const one_case<T>& c, std::ui
     constexpr bool is_broadcast = Goal::kind == goal::broadcast::kind;
     const block_t blocks = std::max<block_t>(1, c.plan->at.blocks);
     const std::vector<std::uint64_t> offsets = offsets_of(c.count, blocks, c.cut, salt);
-    const stretch in = input_of<Goal>(rank, root, offsets);
-    stretch out = output_of<Goal>(rank, root, offsets);
+    const stretch in = input_of<Goal>(comm.size(), rank, root, offsets);
+    stretch out = output_of<Goal>(comm.size(), rank, root, offsets);
     if (Goal::kind == goal::exscan::kind && rank == 0) out = {}; // gets nothing
     // In place, both lie in one vector; `from` and `to` are where.
     const bool same = c.in_place || is_broadcast;

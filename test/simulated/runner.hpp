@@ -151,8 +151,10 @@ private:
         }
     }
     piece block_of(const operation_setup& setup, rank_t r) const {
-        const auto begin = [&](rank_t b) {
-            return static_cast<std::size_t>(bough::block_begin(setup.count, h_->size, b)) * setup.words();
+        const bough::block_t blocks = setup.plan->work[0][0]->bound().blocks; // as many of each rank
+        const auto begin = [&](rank_t rank) {
+            return static_cast<std::size_t>(bough::block_begin(setup.count, blocks, rank * (blocks / h_->size))) *
+                   setup.words();
         };
         return {begin(r), begin(r + 1)};
     }

@@ -6,13 +6,17 @@
 #define BOUGH_TEST_SUPPORT_PLANS_HPP
 
 #include "support/direct.hpp"
+#include "support/packed.hpp"
 #include "support/sources.hpp"
 #include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/allgather/neighbour_exchange.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
 #include <bough/algorithm/allreduce/dual_root.hpp>
+#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
@@ -39,13 +43,13 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
+#include <bough/algorithm/swing.hpp>
 #include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/grid_extents.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/tree/binomial.hpp>
-#include <bough/tree/chain.hpp>
-#include <bough/tree/table.hpp>
-#include <bough/tree/tree.hpp>
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -65,11 +69,9 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
     const auto add = [&](const char* name, const auto& choice) {
         f(std::string(name), any_algorithm(algorithm_for<Goal>(choice)));
     };
-    // Trees as a search may find them: a chain and a binomial tree from one root.
-    [[maybe_unused]] const auto packed = [&](rank_t root, bool turned) {
-        const table chained(tree(chain{}, at.size, root)), halved(tree(binomial{}, at.size, root));
-        return turned ? std::vector<table>{chained, halved} : std::vector<table>{halved, chained};
-    };
+    // A torus of two or three rows; refused where there are none.
+    [[maybe_unused]] const grid_extents two_rows{2, std::max(at.size / 2, 1u)},
+        three_rows{3, std::max(at.size / 3, 1u)};
     if constexpr (std::is_same_v<Goal, goal::reduce>) {
         of_sources([&](const std::string& name, const auto& source) {
             f(name, any_algorithm(tree_reduce{source}));
@@ -83,7 +85,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level", per_level{});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("ring", ring_reduce{});
-        add("packed trees", packed_trees_reduce{packed(at.root, false)});
+        add("packed trees", packed_trees_reduce{packed(at.size, at.root)});
         add("by owner", by_owner{});
         add("leaders of triples", compose_leaders(fnomial{.degree = 3}, binomial{}, triples));
         add("lanes", compose(ring{}, fnomial{.degree = 3}, groups));
@@ -91,7 +93,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         of_sources(
             [&](const std::string& name, const auto& source) { f(name, any_algorithm(tree_broadcast{source})); });
         add("circulant", circulant_broadcast{});
-        add("packed trees", packed_trees_broadcast{packed(at.root, false)});
+        add("packed trees", packed_trees_broadcast{packed(at.size, at.root)});
         add("double tree", double_tree{});
         add("binomial scatter, circulant allgather", scatter_allgather{binomial{}, circulant{}});
         add("binomial scatter, ring allgather", scatter_allgather{ordered<binomial>{}, ring{}});
@@ -109,7 +111,18 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("per level, exchange", per_level{.form = level_form::exchange});
         add("per level, folded", per_level{fold_levels(at.size)});
         add("double tree", double_tree{});
-        add("packed trees", packed_trees_allreduce{packed(at.size - 1, false), packed(at.size - 1, true)});
+        add("packed trees", packed_trees_allreduce{packed(at.size, at.size - 1), packed(at.size, at.size - 1, true)});
+        add("swing", swing{});
+        add("swing, one port", swing{.ports = 1});
+        add("swing, two rows", swing{.extents = two_rows});
+        add("trivance", trivance_allreduce{});
+        add("trivance, three rows", trivance_allreduce{three_rows});
+        add("trivance census", inexact_trivance_census{});
+        add("trivance census, three rows", inexact_trivance_census{three_rows});
+        add("late rank", late_rank_allreduce{});
+        add("late rank, the last", late_rank_allreduce{.late = at.size - 1});
+        add("slow rank", slow_rank_allreduce{});
+        add("slow rank, the last", slow_rank_allreduce{.slow = at.size - 1});
         add("dual root", dual_root_allreduce{});
         add("dual root, chains", dual_root_allreduce{.arity = 1, .slack = false});
         add("ring", ring{});
@@ -148,6 +161,9 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lowest bit first", lowest_bit_first{});
         add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
         add("lowest bit first, in twelve blocks", lowest_bit_first{.scratch_limit = 12});
+        add("swing", swing{});
+        add("swing, two rows", swing{.extents = two_rows});
+        add("packed trees", packed_trees_reduce_scatter{packed_from_all(at.size)});
         add("direct", direct_reduce_scatter{});
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::allgather>) {
@@ -161,6 +177,9 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("circulant, five ports", circulant{.ports = 5});
         add("lowest bit first", lowest_bit_first{});
         add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
+        add("swing", swing{});
+        add("swing, two rows", swing{.extents = two_rows});
+        add("packed trees", packed_trees_allgather{packed_from_all(at.size)});
         add("direct", direct_allgather{});
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::alltoall>) {
