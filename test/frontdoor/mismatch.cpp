@@ -2,16 +2,21 @@
 // One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the scans: every
 // rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
 #include "support/catch.hpp"
+#include "support/packed.hpp"
 #include <bough/algorithm/allgather/circulant.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/algorithm/reduce_scatter/circulant.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
+#include <bough/allreduce.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
 #include <bough/transport/in_process.hpp>
@@ -135,4 +140,42 @@ TEST_CASE("mismatch: of the collectives of blocks and of the scans", "[frontdoor
                     CHECK(late == 0);
                     if (d != deviation::kind) CHECK(precise == size); // on both sides, and what they tell the others
                 }
+}
+
+// As ranks find them that see different networks. Some ranks get all that they need, as all messages to them are
+// of their own trees: they hear of it in their next call.
+TEST_CASE("mismatch: of packed trees", "[frontdoor]") {
+    constexpr rank_t p = 4;
+    const std::vector<table> one{test::packed(p, 0)[0]}, other = test::packed(p, 0, true);
+    std::vector<table> of_all = test::packed_from_all(p), in_another_order = of_all;
+    std::swap(in_another_order.front(), in_another_order[1]); // the steps of rank 0's blocks differ
+    for (const bool empty : {false, true})
+        for (int which = 0; which != 5; ++which)
+            for (std::uint32_t deviating = 1; deviating != (1u << p) - 1; ++deviating) { // a set of ranks
+                CAPTURE(empty, which, deviating);
+                std::atomic<rank_t> told{0};
+                in_process{p}.run([&](auto transport) {
+                    comm_type comm{std::move(transport), {.timeout_ns = 10'000'000'000u}};
+                    const bool deviates = (deviating >> comm.rank() & 1) != 0;
+                    const std::vector<table>& rooted = deviates ? other : one;
+                    const std::vector<table>& all = deviates ? in_another_order : of_all;
+                    std::vector<std::int32_t> whole(empty ? 0 : 48, 1), result(whole.size()),
+                        block(whole.size() / p, 1);
+                    const std::span<const std::int32_t> in(whole);
+                    status s;
+                    switch (which) {
+                    case 0: broadcast(comm, std::span(whole), root{0}, packed_trees_broadcast{rooted}, s); break;
+                    case 1: reduce(comm, in, std::span(result), plus{}, root{0}, packed_trees_reduce{rooted}, s); break;
+                    case 2:
+                        allreduce(comm, in, std::span(result), plus{}, packed_trees_allreduce{rooted, rooted}, s);
+                        break;
+                    case 3: allgather(comm, std::span(block), std::span(result), packed_trees_allgather{all}, s); break;
+                    default: reduce_scatter(comm, in, std::span(block), plus{}, packed_trees_reduce_scatter{all}, s);
+                    }
+                    for (int tries = 0; tries != 1000 && !s; ++tries) barrier(comm, s);
+                    const errc why = s.code == errc::call_mismatch ? s.code : s.cause;
+                    told += why == errc::call_mismatch && s.mismatch == mismatch::plan;
+                });
+                CHECK(told == p);
+            }
 }
