@@ -32,6 +32,7 @@ void add_run(command_line& line) {
                  "  bough run allreduce --ranks 4 --bytes 8,64K,1M --op plus --type f64\n"
                  "  bough run reduce --ranks 8 --bytes 8 --algorithm all\n"
                  "  bough run allreduce --ranks 4 --transport shared_memory\n"
+                 "  bough run allgather --ranks 4 --algorithm packed_trees --network torus:4,10,20\n"
                  "  bough run allreduce --ranks 6 --transport composite --nodes 2\n"
                  "  bough run broadcast --ranks 3 --transport fabric --provider shm\n"
                  "  bough run allreduce --ranks 4 --transport tcp --tls rank.pem rank.key ca.pem\n"
@@ -50,6 +51,10 @@ void add_run(command_line& line) {
         ->type_name("A");
     command->add_option("--degree", typed.degree, about_degree)->type_name("F");
     command->add_option("--extents", typed.extents, about_extents)->type_name("EXTENTS");
+    command
+        ->add_option("--network", typed.network,
+                     "Of packed_trees: the network for which trees are packed, as 'bough network' takes it")
+        ->type_name("NETWORK");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
     add_transport(command, typed,
                   "in_process: ranks are threads; shared_memory, tcp, composite, fabric, verbs: processes; mpi: those "

@@ -174,6 +174,7 @@ struct run_arguments : transport_arguments {
     std::string algorithm = "auto"; // or all, or a name
     std::string degree;
     std::string extents; // of a torus
+    std::string network; // of packed_trees
     std::string ranks;
     std::string root = "0";
     std::string launch = "local"; // or pmix

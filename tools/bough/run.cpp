@@ -5,6 +5,7 @@
 #include "costs.hpp"
 #include "emulation.hpp"
 #include "json.hpp"
+#include "on_network.hpp"
 #include "parse.hpp"
 #include "party.hpp"
 #include "traces.hpp"
@@ -15,6 +16,7 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -57,12 +59,33 @@ std::size_t default_iterations(std::uint64_t bytes, bough::rank_t ranks) {
     return static_cast<std::size_t>(std::clamp<std::uint64_t>(about_a_second / ((bytes + 4096) * ranks), 5, 1000));
 }
 
+// The algorithm that was typed; nothing for all and auto.
+std::optional<bough::any_algorithm> named_algorithm(const run_arguments& typed, collective c, bough::rank_t ranks) {
+    const bool packs = typed.algorithm == "packed_trees";
+    if (!packs && !typed.network.empty()) throw usage_error("--network", "goes with packed_trees");
+    if (typed.algorithm == "all" || typed.algorithm == "auto") {
+        if (!typed.degree.empty())
+            throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
+        return std::nullopt;
+    }
+    if (!packs || typed.network.empty() || !has_packed_trees(c))
+        return find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents}, "--algorithm");
+    plan_arguments plan;
+    plan.collective = typed.collective;
+    plan.algorithm = typed.algorithm;
+    plan.degree = typed.degree;
+    plan.extents = typed.extents;
+    plan.network = typed.network;
+    plan.root = typed.root;
+    return parse_plan(plan, ranks).algorithm;
+}
+
 // The algorithms to run over a vector of so many bytes.
-std::vector<bough::candidate> candidates_of(const run_arguments& typed, collective c, const bough::dimensions& at,
-                                            const bough::problem& what, const bough::any_cost_model& model) {
-    if (typed.algorithm != "all" && typed.algorithm != "auto")
-        return {
-            {find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents}, "--algorithm")}};
+std::vector<bough::candidate> candidates_of(const run_arguments& typed,
+                                            const std::optional<bough::any_algorithm>& named, collective c,
+                                            const bough::dimensions& at, const bough::problem& what,
+                                            const bough::any_cost_model& model) {
+    if (named) return {{*named}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
         const bough::decision d = bough::choose(standard_candidates(c, at, what), at, what, model);
@@ -153,11 +176,7 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     workload work = find_workload(typed.op, typed.type);
     const auto sizes = parse_bytes(typed, work, ranks);
-    if (typed.algorithm != "all" && typed.algorithm != "auto")
-        find_algorithm(c, {typed.algorithm, parse_degree(typed.degree), false, typed.extents},
-                       "--algorithm"); // before measuring
-    else if (!typed.degree.empty())
-        throw usage_error("--degree", "goes with one algorithm, not with " + typed.algorithm);
+    const std::optional<bough::any_algorithm> named = named_algorithm(typed, c, ranks); // before measuring
     std::size_t iterations = 0;
     if (!typed.iterations.empty())
         iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
@@ -178,8 +197,8 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
         work.count = bytes / work.op.element_size;
         work.iterations = iterations != 0 ? iterations : default_iterations(bytes, ranks);
         const bough::dimensions at{.size = ranks, .root = root};
-        for (const bough::candidate& chosen :
-             candidates_of(typed, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, model)) {
+        for (const bough::candidate& chosen : candidates_of(
+                 typed, named, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, model)) {
             const question q{{c, chosen.algorithm, {ranks, root, chosen.blocks}}, work};
             check(q.what, "--algorithm");
             lines.push_back(answer(where, model, q, chosen));

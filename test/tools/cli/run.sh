@@ -25,7 +25,16 @@ for collective in gather scatter reduce_scatter allgather scan exscan alltoall; 
 done
 run 0 run alltoall --ranks 4 --bytes 1K --iterations 5 --algorithm pairwise
 prints "right: $((4 * 5 * 1024 / 8 / 4)) elements"
+for collective in broadcast reduce allreduce allgather reduce_scatter; do
+    run 0 run "$collective" --ranks 4 --bytes 72,7200 --iterations 3 --algorithm packed_trees --network torus:4,10,20
+    prints "packed_trees_$collective{"
+    prints "right: "
+done
 
+refuses "--network: goes with packed_trees" run reduce --ranks 4 --network torus:4,10,20
+refuses "--network: goes with packed_trees" run reduce --ranks 4 --algorithm ring --network torus:4,10,20
+refuses "--algorithm: packed_trees needs a --network" run reduce --ranks 4 --algorithm packed_trees
+refuses "--algorithm: scan has no 'packed_trees'" run scan --ranks 4 --algorithm packed_trees --network torus:4,10,20
 refuses "COLLECTIVE: there is no 'scatterv'" run scatterv --ranks 3
 refuses "--algorithm: reduce has no 'oak'" run reduce --ranks 3 --algorithm oak
 refuses "--ranks: needs a number from 1 to" run reduce --ranks 0
@@ -61,6 +70,9 @@ for transport in shared_memory tcp composite fabric; do
         prints "$([ $ranks -lt 3 ] && echo "is the best for assumed costs" || echo "the model prefers")"
         prints "right: $((7 * (1 + 8192) * ranks)) elements"
     done
+    run 0 run reduce_scatter --ranks 3 --transport $transport --bytes 72,65544 --iterations 3 --algorithm packed_trees \
+        --network torus:3,10,20
+    prints "right: "
     run 0 run scan --ranks 3 --transport $transport --bytes 64 --iterations 5 --algorithm all --op max --type i32
     prints "right: "
     json run broadcast --ranks 3 --transport $transport --bytes 8 --iterations 5 --root 2 --json
