@@ -77,9 +77,16 @@ std::vector<bound_plan> make_plans(rank_t size) {
             bough::plan_barrier(bough::dissemination{}, {.size = size}));
     // The other collectives work on whole vectors in every memory, their blocks in their places.
     const auto of_goal = [&]<class Goal>(Goal, collective kind) {
-        for_each_plan_of<Goal>({.size = size}, [&](const char* name, const auto& plan) {
+        const auto keep = [&](const char* name, const auto& plan) {
             add(plans, name, kind, !Goal::combines || keeps_rank_order(plan.algorithm(), plan.at()), plan);
+        };
+        // Those that cut the block of each rank have two pieces instead of many: a rank dies at each of their events.
+        constexpr bool may_cut =
+            Goal::kind == bough::goal::reduce_scatter::kind || Goal::kind == bough::goal::allgather::kind;
+        for_each_plan_of<Goal>({.size = size}, [&](const char* name, const auto& plan) {
+            if (!may_cut || plan.blocks() == size) keep(name, plan);
         });
+        if constexpr (may_cut) for_each_plan_of<Goal>({.size = size, .blocks = 2 * size}, keep);
     };
     of_goal(bough::goal::scan{}, collective::scan);
     of_goal(bough::goal::exscan{}, collective::exscan);
