@@ -24,6 +24,7 @@
 
 #include <array>
 #include <atomic>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -100,6 +101,7 @@ struct scripted {
     rank_t me = 0, ranks = 2;
     std::vector<event> due{};
     bool endless = false; // a message of peer `1 - me` at every poll
+    bool has_memory = true;
     std::uint64_t clock = 0;
     std::uint32_t polls = 0;
     std::vector<std::uint64_t> released{};
@@ -111,6 +113,7 @@ struct scripted {
     void release(std::uint64_t handle) { released.push_back(handle); }
     std::size_t poll(std::span<event> events) {
         ++polls;
+        if (!has_memory) throw std::bad_alloc();
         std::size_t found = 0;
         for (; found != events.size() && endless; ++found) events[found] = message(1 - me, 8);
         for (; found != events.size() && !due.empty(); ++found) {
@@ -225,6 +228,27 @@ TEST_CASE("composite: neither transport keeps the other from being heard") {
             }
         }
 }
+TEST_CASE("composite: what one of the two has found is told where the other one has no memory") {
+    for (const bool inside_lacks : {false, true}) {
+        scripted inside{.me = 0, .ranks = 2}, between{.me = 1, .ranks = 4};
+        (inside_lacks ? inside : between).has_memory = false;
+        for (std::uint64_t i = 1; i <= 4; ++i)
+            (inside_lacks ? between : inside).due.push_back(scripted::message(inside_lacks ? 0 : 1, i));
+        composite<scripted, scripted> link{std::move(inside), std::move(between), listed_groups({0, 1, 1, 2})};
+        std::array<event, 1> events;
+        std::vector<std::uint64_t> seen;
+        std::size_t thrown = 0;
+        for (int i = 0; i != 16; ++i) try {
+                if (link.poll(events) != 0) seen.push_back(events[0].id >> 2);
+            } catch (const std::bad_alloc&) {
+                ++thrown;
+            }
+        CAPTURE(inside_lacks);
+        CHECK(seen == std::vector<std::uint64_t>{1, 2, 3, 4});
+        CHECK(thrown >= 8); // so the caller hears of it
+    }
+}
+
 TEST_CASE("composite: a quiet transport costs an eighth of the polls, and is heard all the same") {
     auto link = scripted_pair();
     link.inside().endless = true;

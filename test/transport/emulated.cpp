@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulated/party.hpp"
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/broadcast.hpp>
@@ -24,6 +25,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -462,4 +464,36 @@ TEST_CASE("emulated: what does not fit the group is named") {
     CHECK(emulated<self>(self{}, {}).size() == 1);
     in_process two(2, {.cores = 7});
     CHECK(emulated(two.connect(0), emulation{}).cores() == 7);
+}
+
+TEST_CASE("emulated: a poll without memory loses nothing that has come") {
+    in_process world{2};
+    emulated<in_process::endpoint> from{world.connect(0), {.latency_ns = 1}}, to{world.connect(1), {.latency_ns = 1}};
+    const std::uint32_t messages = 8; // the slots of a pair
+    for (std::uint32_t i = 0; i != messages; ++i)
+        REQUIRE(from.post_send(1, {.segment = i}, std::as_bytes(std::span(&i, 1)), i) == posted::complete);
+    std::array<event, 4> events;
+    std::vector<std::uint32_t> seen;
+    int thrown = 0;
+    const auto poll = [&] {
+        bough_test::fail_for_good = thrown < 5;
+        bough_test::until_failure = thrown < 5 ? 0 : -1;
+        std::size_t found = 0;
+        try {
+            found = to.poll(events);
+        } catch (const std::bad_alloc&) {
+            ++thrown;
+        }
+        bough_test::until_failure = -1;
+        bough_test::fail_for_good = false;
+        for (std::size_t k = 0; k != found; ++k) {
+            seen.push_back(events[k].envelope.segment);
+            to.release(events[k].id);
+        }
+    };
+    for (int i = 0; i != 100; ++i) poll();
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i != messages; ++i) all.push_back(i);
+    CHECK(thrown == 5);
+    CHECK(seen == all);
 }

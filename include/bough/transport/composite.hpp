@@ -33,6 +33,7 @@
 #include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/select/standard/two_levels.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/select/two_levels.hpp>
@@ -142,9 +143,16 @@ public:
         if constexpr (knows_forks<Inside> != knows_forks<Between>)
             if (forked()) return 0; // if both know of forks, each returns 0 itself
         inside_first_ = !inside_first_;
-        std::size_t found = inside_first_ ? poll_inside(events) : poll_between(events);
-        events = events.subspan(found);
-        return found + (inside_first_ ? poll_between(events) : poll_inside(events));
+        const std::size_t found = inside_first_ ? poll_inside(events) : poll_between(events);
+        std::size_t more = 0;
+        const auto poll_other = [&] {
+            more = inside_first_ ? poll_between(events.subspan(found)) : poll_inside(events.subspan(found));
+        };
+        if (found == 0)
+            poll_other();
+        else // must be told: if the other one is out of memory, it says so when there is nothing to tell
+            detail::ignore_exceptions(poll_other);
+        return found + more;
     }
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         return is_between(handle) ? between_.use().take(handle >> 2, into, id)

@@ -172,10 +172,12 @@ public:
 protected:
     using base::inner_;
     // Takes what the inner transport has found, and stamps each message with the time when it is
-    // due. False: there was nothing.
+    // due. False: there was nothing. If memory runs out, it has taken nothing more.
     bool look() {
         std::array<event, 16> seen;
         for (bool any = false;; any = true) {
+            held_.make_room(seen.size());
+            if (passed_.capacity() - passed_.size() < seen.size()) passed_.reserve(2 * passed_.size() + seen.size());
             const std::size_t count = inner_.poll(seen);
             for (const event& e : std::span(seen).first(count)) {
                 if (e.what == event::kind::complete)

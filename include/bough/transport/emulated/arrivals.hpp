@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -79,6 +80,10 @@ public:
     bool is_gone(rank_t peer) const noexcept { return links_[peer].state == peer_state::gone; }
     bool is_leaving(rank_t peer) const noexcept { return links_[peer].state == peer_state::leaving; }
 
+    // So many more events can be held without memory for more.
+    void make_room(std::size_t events) {
+        if (held_.capacity() - held_.size() < events) held_.reserve(2 * held_.size() + events);
+    }
     // Holds back a message or a loss that has come now.
     void hold(const event& e, double now_ns) {
         link& l = links_[e.peer];
