@@ -45,8 +45,8 @@ private:
     // Walked steps have turns by their offset; the last of them is 1. The steps behind or before it have
     // even and odd turns in alternation.
     constexpr std::uint32_t turn(const lowest_bit_tree::offsets& step) const noexcept {
-        return static_cast<std::uint32_t>(tree_.is_walked(step) ? step.first
-                                                                : std::bit_width(step.first / tree_.walked()) + 1u);
+        if (tree_.is_walked(step)) return static_cast<std::uint32_t>(step.first);
+        return static_cast<std::uint32_t>(std::bit_width(step.first / tree_.walked())) + 1;
     }
 
     const lowest_bit_tree& tree_;
