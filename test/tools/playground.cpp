@@ -263,6 +263,7 @@ TEST_CASE("the algorithms of the playground in C++") {
                              PLAYGROUND_WRITTEN(bough::circulant{}),
                              PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first{}),
+                             PLAYGROUND_WRITTEN(bough::lowest_bit_first{.aggregation_limit = 2}),
                              PLAYGROUND_WRITTEN(bough::ring{}),
                              PLAYGROUND_WRITTEN(bough::double_tree_allreduce{}),
                              PLAYGROUND_WRITTEN(bough::inexact_census{}),
@@ -300,6 +301,7 @@ TEST_CASE("the algorithms of the playground in C++") {
                              PLAYGROUND_WRITTEN(bough::by_owner_reduce_scatter{}),
                              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{}),
+                             PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{.aggregation_limit = 2}),
                              PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{}), PLAYGROUND_WRITTEN(bough::swing{})});
     }
     {
@@ -309,6 +311,7 @@ TEST_CASE("the algorithms of the playground in C++") {
             {PLAYGROUND_WRITTEN(bough::recursive_doubling_allgather{}), PLAYGROUND_WRITTEN(bough::bruck_allgather{}),
              PLAYGROUND_WRITTEN(bough::neighbour_exchange{}), PLAYGROUND_WRITTEN(bough::circulant{}),
              PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}), PLAYGROUND_WRITTEN(bough::lowest_bit_first_allgather{}),
+             PLAYGROUND_WRITTEN(bough::lowest_bit_first_allgather{.aggregation_limit = 2}),
              PLAYGROUND_WRITTEN(bough::ring_allgather{}), PLAYGROUND_WRITTEN(bough::swing{})});
     }
     {
