@@ -204,8 +204,8 @@ TEST_CASE("bound: a message in parts is one place, and the places behind it are 
         const bound_place& all = b.places[whole];
         CHECK(all.parts == 3);
         REQUIRE(all.buffer >= 2);
-        CHECK(b.planes[all.buffer - 2].packed == whole); // in memory of its own
-        const block_t blocks[] = {4, 0, 2};              // in the order of the message
+        CHECK(b.planes[all.buffer - 2].last == 0); // in memory of its own, in which no block has its place
+        const block_t blocks[] = {4, 0, 2};        // in the order of the message
         for (std::uint32_t i = 0; i != 3; ++i) {
             CHECK(b.places[whole + 1 + i].buffer == all.buffer);
             CHECK(b.places[whole + 1 + i].first == blocks[i]);

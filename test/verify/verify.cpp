@@ -155,8 +155,11 @@ static_assert(says(judge(reduce, two,
                          {{receive_step(1, plane(0)), combine_step(in(0), plane(0), out(0))},
                           {copy_step(in(0), out(0)), send_step(0, out(0))}}),
                    fault::write_to_output, 1, 0));
-static_assert(says(judge(goal::reduce_scatter{}, {.size = 1, .blocks = 2}, {{copy_step(in(0, 2), out(0, 2))}}),
-                   fault::write_to_output, 0, 0, 1));
+static_assert(says(judge(goal::reduce_scatter{}, {.size = 2, .blocks = 2},
+                         {{send_step(1, in(1)), receive_step(1, plane(0)), combine_step(in(0), plane(0), out(0)),
+                           copy_step(in(1), out(1))},
+                          {send_step(0, in(0)), receive_step(0, plane(1)), combine_step(plane(1), in(1), out(1))}}),
+                   fault::write_to_output, 0, 3, 1));
 static_assert(says(judge(goal::exscan{}, two,
                          {{copy_step(in(0), out(0)), send_step(1, in(0))}, {receive_step(0, out(0))}}),
                    fault::write_to_output, 0, 0));
