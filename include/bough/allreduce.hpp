@@ -69,16 +69,10 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
                             is_commutative_v<O>,
                             detail::signature_of<T>(op, in.size(), 0)};
         typed.exact = is_exact_v<O, T>;
-        const auto wrap = []<class C>(const C& c) {
-            if constexpr (TreeSource<C>)
-                return tree_allreduce<C>{c};
-            else
-                return c;
-        };
         if constexpr (std::same_as<Choice, automatic>) {
             return run_and_remember<goal::allreduce, O>(comm, typed, choice);
         } else {
-            return run_choice<goal::allreduce>(comm, typed, choice, wrap);
+            return run_choice<goal::allreduce>(comm, typed, choice, over_trees<tree_allreduce>{});
         }
     });
 }
@@ -126,6 +120,7 @@ status run_partial_allreduce(On& on, std::span<const T> in, std::span<T> out, co
 
 struct allreduce_forms
     : takes<goal::allreduce, parameters{.op = true, .trees = true, .values = true, .blocks = true, .partial = true}> {
+    using trees = over_trees<tree_allreduce>;
     template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
     requires(!is_partial_v<Choice>) static status
         call(On& on, std::span<T, Extent> data, const O& op, const Choice& choice = {}) {

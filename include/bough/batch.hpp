@@ -93,8 +93,9 @@ private:
 namespace detail {
 
 // `writes`: this rank gets the results.
-template <class Goal, RunsCalls Comm, class Choice, class Wrap>
-status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writes, const Choice& choice, Wrap wrap) {
+template <class Goal, RunsCalls Comm, class Choice, class Trees>
+status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writes, const Choice& choice,
+                 const Trees& trees) {
     return guard_call(comm, [&]() -> status {
         static_assert(explain_choice<Goal, Choice, true>());
         batch_list& list = comm.hold(given).list();
@@ -114,7 +115,7 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
             if constexpr (std::same_as<Choice, automatic>)
                 return run_automatic<Goal>(whole, bytes, choice);
             else
-                return run_choice<Goal>(whole, bytes, choice, wrap);
+                return run_choice<Goal>(whole, bytes, choice, trees);
         };
         return comm.then(run(), [&list, writes] {
             if (writes) list.unpack();
@@ -127,24 +128,14 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
 template <detail::RunsCalls Comm, class Choice>
 status batch::run_allreduce(Comm& comm, const Choice& choice) const {
     const dimensions at{.size = comm.size()};
-    return detail::run_batch<goal::allreduce>(comm, *this, at, true, choice, []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_allreduce<C>{c};
-        else
-            return c;
-    });
+    return detail::run_batch<goal::allreduce>(comm, *this, at, true, choice, detail::over_trees<tree_allreduce>{});
 }
 template <detail::RunsCalls Comm, class Choice>
 status batch::run_reduce(Comm& comm, root to, const Choice& choice) const {
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
     const dimensions at{.size = comm.size(), .root = to.rank};
     const bool is_root = comm.rank() == to.rank;
-    return detail::run_batch<goal::reduce>(comm, *this, at, is_root, choice, []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return tree_reduce<C>{c};
-        else
-            return c;
-    });
+    return detail::run_batch<goal::reduce>(comm, *this, at, is_root, choice, detail::over_trees<tree_reduce>{});
 }
 
 } // namespace bough

@@ -50,21 +50,16 @@ status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& cho
                             .out = data.data(),
                             .count = data.size()};
         typed.signature = signature_of<T, void>(data.size(), from.rank);
-        const auto wrap = []<class C>(const C& c) {
-            if constexpr (TreeSource<C>)
-                return tree_broadcast<C>{c};
-            else
-                return c;
-        };
         if constexpr (std::same_as<Choice, automatic>) {
             return run_and_remember<goal::broadcast, void>(comm, typed, choice);
         } else {
-            return run_choice<goal::broadcast>(comm, typed, choice, wrap);
+            return run_choice<goal::broadcast>(comm, typed, choice, over_trees<tree_broadcast>{});
         }
     });
 }
 
 struct broadcast_forms : takes<goal::broadcast, parameters{.root = true, .trees = true, .values = true}> {
+    using trees = over_trees<tree_broadcast>;
     template <class On, class T, std::size_t Extent, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, root from, const Choice& choice = {}) {
         return detail::run_broadcast<T>(on, data, from, choice);

@@ -69,14 +69,8 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
                             is_commutative_v<O>,
                             detail::signature_of<T>(op, in.size(), to.rank)};
         typed.exact = is_exact_v<O, T>;
-        const auto wrap = []<class C>(const C& c) {
-            if constexpr (TreeSource<C>)
-                return tree_reduce<C>{c};
-            else
-                return c;
-        };
         if constexpr (!std::same_as<Choice, automatic>) {
-            return run_choice<goal::reduce>(comm, typed, choice, wrap);
+            return run_choice<goal::reduce>(comm, typed, choice, over_trees<tree_reduce>{});
         } else {
             return run_and_remember<goal::reduce, O>(comm, typed, choice);
         }
@@ -121,6 +115,7 @@ requires BlockwiseOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, 
 
 struct reduce_forms
     : takes<goal::reduce, parameters{.op = true, .root = true, .trees = true, .values = true, .blocks = true}> {
+    using trees = over_trees<tree_reduce>;
     template <class On, class T, std::size_t Extent, NotData O, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, const O& op, root to, const Choice& choice = {}) {
         return detail::run_reduce<T>(on, data, data, op, to, choice);

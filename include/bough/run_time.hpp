@@ -65,41 +65,20 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// Makes an algorithm for the goal from a tree source.
-template <class Goal>
-struct run_time_wrap {
-    template <class C>
-    auto operator()(const C& c) const {
-        if constexpr (!TreeSource<C>)
-            return c;
-        else if constexpr (std::same_as<Goal, goal::allreduce>)
-            return tree_allreduce<C>{c};
-        else if constexpr (std::same_as<Goal, goal::reduce>)
-            return tree_reduce<C>{c};
-        else if constexpr (std::same_as<Goal, goal::broadcast>)
-            return tree_broadcast<C>{c};
-        else if constexpr (std::same_as<Goal, goal::gather>)
-            return tree_gather<C>{c};
-        else if constexpr (std::same_as<Goal, goal::scatter>)
-            return tree_scatter<C>{c};
-        else
-            return c;
-    }
-};
-
-template <class Goal, bool Trees, class Comm, class Choice>
+template <class Forms, class Comm, class Choice>
 status run_chosen(Comm& comm, const typed_call<std::byte>& typed, const Choice& choice) {
-    static_assert(explain_choice<Goal, Choice, Trees>());
-    constexpr bool cuts = std::same_as<Goal, goal::gather> || std::same_as<Goal, goal::scatter> ||
-                          std::same_as<Goal, goal::allgather> || std::same_as<Goal, goal::reduce_scatter>;
+    using goal_type = typename Forms::goal_type;
+    static_assert(explain_choice<goal_type, Choice, Forms::wanted.trees>());
+    constexpr bool cuts = std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::scatter> ||
+                          std::same_as<goal_type, goal::allgather> || std::same_as<goal_type, goal::reduce_scatter>;
     if constexpr (std::same_as<Choice, automatic>)
-        return run_time_automatic<Goal>(comm, typed, choice);
-    else if constexpr (std::same_as<Goal, goal::alltoall>)
-        return run_cut<Goal>(comm, typed, comm.size() * comm.size(), choice);
+        return run_time_automatic<goal_type>(comm, typed, choice);
+    else if constexpr (std::same_as<goal_type, goal::alltoall>)
+        return run_cut<goal_type>(comm, typed, comm.size() * comm.size(), choice);
     else if constexpr (cuts)
-        return run_cut<Goal>(comm, typed, comm.size(), choice, run_time_wrap<Goal>{});
+        return run_cut<goal_type>(comm, typed, comm.size(), choice, typename Forms::trees{});
     else
-        return run_choice<Goal>(comm, typed, choice, run_time_wrap<Goal>{});
+        return run_choice<goal_type>(comm, typed, choice, typename Forms::trees{});
 }
 
 // --- the forms ---
@@ -113,9 +92,7 @@ struct run_time_base {
     }
     template <class On, class Choice>
     static auto chooser(On& on, const Choice& choice) {
-        return [&](const typed_call<std::byte>& typed) {
-            return run_chosen<goal_type, Forms::wanted.trees>(on, typed, choice);
-        };
+        return [&](const typed_call<std::byte>& typed) { return run_chosen<Forms>(on, typed, choice); };
     }
 };
 
@@ -224,59 +201,26 @@ struct run_time_forms<multicasts_forms> : run_time_base<run_time_forms<multicast
     }
 };
 
-// gather, scatter, allgather, reduce_scatter. `Counts`: nothing, or the list of lengths, of the root
-// alone perhaps.
+// gather, scatter, allgather, reduce_scatter. `Counts`: as units_of_blocks() takes them.
 template <class Forms>
 struct run_time_block_forms : run_time_base<run_time_forms<Forms>, Forms> {
 protected:
-    using goal_type = typename Forms::goal_type;
-    static constexpr bool from_own = std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::allgather>;
-    static constexpr bool rooted = Forms::wanted.root;
-
     template <class On, class Counts, class O, class Choice>
     static status run(On& on, const const_elements& in, const const_elements& out, const Counts& counts, const O& op,
                       root at, const Choice& choice) {
-        return guard_call(on, [&] {
-            const const_elements& own = from_own ? in : out;
-            const const_elements& whole = from_own ? out : in;
-            const bool has_whole = !rooted || on.rank() == at.rank;
-            return go(on, own, whole, has_whole, units_of_blocks(on, has_whole ? whole : own, own, counts), op, at,
-                      choice);
-        });
+        return run_blocks_apart(on, kind_at(at), in, out, counts, op, run_time_block_forms::chooser(on, choice));
     }
     template <class On, class Counts, class O, class Choice>
     static status run_in_place(On& on, const const_elements& data, const Counts& counts, const O& op, root at,
                                const Choice& choice) {
-        return guard_call(on, [&]() -> status {
-            if (const status bad = check_type(data.type)) return on.refuse(bad);
-            const bool has_whole = !rooted || on.rank() == at.rank;
-            constexpr bool equal = std::same_as<Counts, equal_lengths>;
-            if (equal && has_whole && units_of(data) % on.size() != 0)
-                return on.refuse(
-                    invalid_argument(rooted ? "data: at the root, its length is not a multiple of the number of ranks"
-                                            : "data: its length is not a multiple of the number of ranks"));
-            const_elements own = data;
-            if (equal && has_whole) own.count /= on.size();
-            const rank_blocks blocks = units_of_blocks(on, data, own, counts);
-            if (!equal && has_whole && !blocks.bad() && units_of(data) != blocks.total())
-                return on.refuse(invalid_argument(rooted ? "data: at the root, its length is not the sum of counts"
-                                                         : "data: its length is not the sum of counts"));
-            if (has_whole) own = block_of(data, blocks, on.rank());
-            return go(on, own, data, has_whole, blocks, op, at, choice);
-        });
+        return run_blocks_in_place(on, kind_at(at), data, counts, op, run_time_block_forms::chooser(on, choice));
     }
 
 private:
-    template <class On, class O, class Choice>
-    static status go(On& on, const const_elements& own, const const_elements& whole, bool has_whole,
-                     const rank_blocks& blocks, const O& op, root at, const Choice& choice) {
-        if (at.rank >= on.size()) return on.refuse(invalid_argument("root: not a rank of the group"));
-        block_sides sides{own, whole, has_whole, from_own};
-        sides.wrong_whole =
-            from_own ? "out: must hold one block for every rank" : "in: must hold one block for every rank";
-        if (rooted) sides.overlaps = "out: overlaps the input, but not as the root's own block in its place";
-        return run_block_sides(on, sides, blocks, op, {.size = on.size(), .root = at.rank},
-                               run_time_block_forms::chooser(on, choice));
+    static constexpr block_call kind_at(root at) noexcept {
+        using goal_type = typename Forms::goal_type;
+        return {std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::allgather>, Forms::wanted.root,
+                at};
     }
 };
 
@@ -431,9 +375,9 @@ private:
             return run_matrix(on, sides, row, column, [&](const typed_call<std::byte>& typed) {
                 const auto straight = [&] {
                     if constexpr (std::same_as<Choice, automatic>)
-                        return run_chosen<goal::alltoall, false>(on, typed, pairwise_alltoall{});
+                        return run_chosen<alltoallv_forms>(on, typed, pairwise_alltoall{});
                     else
-                        return run_chosen<goal::alltoall, false>(on, typed, choice);
+                        return run_chosen<alltoallv_forms>(on, typed, choice);
                 };
                 if (most == nullptr) return straight();
                 const std::size_t units = sides.in.type.size / unit_of(sides.in.type);

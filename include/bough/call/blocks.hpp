@@ -162,9 +162,9 @@ inline std::vector<std::uint64_t> cut_further(std::span<const std::uint64_t> off
 }
 
 // Runs the plan that the caller chose, on a vector of so many blocks, or of a multiple for an allgather or a
-// reduce_scatter: there a plan may cut the block of each rank. `wrap` makes an algorithm from a tree source.
-template <class Goal, RunsCalls Comm, class T, class Choice, class Wrap>
-status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, Wrap&& wrap) {
+// reduce_scatter: there a plan may cut the block of each rank. `trees` makes an algorithm from a tree source.
+template <class Goal, RunsCalls Comm, class T, class Choice, class Trees = as_chosen>
+status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, const Trees& trees = {}) {
     constexpr bool may_cut = std::same_as<Goal, goal::allgather> || std::same_as<Goal, goal::reduce_scatter>;
     block_t planned = blocks; // trees always fit, see their check()
     if constexpr (is_plan<Choice>::value)
@@ -177,7 +177,7 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
                                                 ? "plan: must have one block for every two ranks"
                                                 : "plan: must have one block for every rank"));
     const block_t pieces = planned / blocks;
-    if (pieces == 1) return run_choice<Goal>(comm, typed, choice, wrap);
+    if (pieces == 1) return run_choice<Goal>(comm, typed, choice, trees);
     typed_call<T> cut = typed;
     cut.in_part.first_block *= pieces;
     cut.out_part.first_block *= pieces;
@@ -190,27 +190,17 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
         cut.repeat = pieces;
     }
     cut.offsets = offsets;
-    return run_choice<Goal>(comm, cut, choice, wrap);
-}
-template <class Goal, RunsCalls Comm, class T, class Choice>
-status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice) {
-    return run_cut<Goal>(comm, typed, blocks, choice, [](const auto& c) { return c; });
+    return run_choice<Goal>(comm, cut, choice, trees);
 }
 
 // Runs the plan that the caller chose, or the plan that the costs choose among the standard
 // candidates.
 template <class Goal, template <class> class TreeAlgorithm, RunsCalls Comm, class T, class Choice>
 status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
-    const auto wrap = []<class C>(const C& c) {
-        if constexpr (TreeSource<C>)
-            return TreeAlgorithm<C>{c};
-        else
-            return c;
-    };
     if constexpr (std::same_as<Choice, automatic>) {
         return run_automatic<Goal>(comm, typed, choice);
     } else {
-        return run_cut<Goal>(comm, typed, comm.size(), choice, wrap);
+        return run_cut<Goal>(comm, typed, comm.size(), choice, over_trees<TreeAlgorithm>{});
     }
 }
 

@@ -65,6 +65,7 @@ struct parameters {
 template <class Goal, parameters P>
 struct takes {
     using goal_type = Goal;
+    using trees = as_chosen; // or over_trees<...>, if a tree source is a choice
     static constexpr parameters wanted = P;
     // Changes a rank's value after the call, for collectives where it is not what the call has
     // written.

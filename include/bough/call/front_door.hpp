@@ -223,10 +223,28 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     }
 }
 
-// Runs the plan that the caller chose: a plan, an algorithm, or a tree source, from which `wrap`
+// What a collective makes of a choice: an algorithm over a tree source, if it is one; or nothing.
+template <template <class> class TreeAlgorithm>
+struct over_trees {
+    template <class C>
+    constexpr auto operator()(const C& choice) const {
+        if constexpr (TreeSource<C>)
+            return TreeAlgorithm<C>{choice};
+        else
+            return choice;
+    }
+};
+struct as_chosen {
+    template <class C>
+    constexpr const C& operator()(const C& choice) const noexcept {
+        return choice;
+    }
+};
+
+// Runs the plan that the caller chose: a plan, an algorithm, or a tree source, from which `trees`
 // makes an algorithm.
-template <class Goal, RunsPlans Comm, class T, class Choice, class Wrap>
-status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, Wrap&& wrap) {
+template <class Goal, RunsPlans Comm, class T, class Choice, class Trees = as_chosen>
+status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, const Trees& trees = {}) {
     const dimensions& at = typed.at;
     if constexpr (is_plan<Choice>::value) {
         static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
@@ -240,7 +258,7 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
         if (const status bad = check_first_use(comm, choice, !typed.commutative)) return comm.refuse(bad);
         return run_typed(comm, choice, typed);
     } else {
-        const auto algorithm = algorithm_for<Goal>(wrap(choice));
+        const auto algorithm = algorithm_for<Goal>(trees(choice));
         if constexpr (std::same_as<decltype(algorithm), const any_algorithm>)
             if (!algorithm.serves_kind(Goal::kind))
                 return comm.refuse(invalid_argument("algorithm: is one of another collective"));

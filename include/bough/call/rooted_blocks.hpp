@@ -78,6 +78,7 @@ constexpr flat straight_or(const counts_at_root&) noexcept { return {}; }
 // The forms with blocks of one length.
 template <class Goal, template <class> class TreeAlgorithm, bool Gathers>
 struct rooted_block_forms : takes<Goal, parameters{.root = true, .trees = true}> {
+    using trees = over_trees<TreeAlgorithm>;
     template <class On, class T, std::size_t Extent, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, root at, const Choice& choice = {}) {
         return guard_call(on, [&]() -> status {
@@ -104,6 +105,7 @@ struct rooted_block_forms : takes<Goal, parameters{.root = true, .trees = true}>
 // blocks go straight, as a rank that passed one on would have to know its length.
 template <class Goal, template <class> class TreeAlgorithm, bool Gathers>
 struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .trees = true}> {
+    using trees = over_trees<TreeAlgorithm>;
     template <class On, class T, std::size_t Extent, NotData Choice = automatic>
     static status call(On& on, std::span<T, Extent> data, std::span<const std::size_t> counts, root at,
                        const Choice& choice = {}) {

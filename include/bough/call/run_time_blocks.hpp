@@ -176,6 +176,61 @@ status run_block_sides(Comm& comm, const block_sides& sides, const rank_blocks& 
     return ended;
 }
 
+// --- the two ways in which a call gives its vectors ---
+
+// A gather, scatter, allgather or reduce_scatter.
+struct block_call {
+    bool from_own = true; // each rank gives its block, and the whole comes out
+    bool rooted = false;  // only the root has the whole
+    root at{};
+    bool has_whole(rank_t rank) const noexcept { return !rooted || rank == at.rank; }
+};
+
+template <RunsCalls Comm, class O, class Run>
+status run_block_call(Comm& comm, const block_call& how, const const_elements& own, const const_elements& whole,
+                      const rank_blocks& blocks, const O& op, const Run& run) {
+    if (how.at.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
+    block_sides sides{own, whole, how.has_whole(comm.rank()), how.from_own};
+    sides.wrong_whole =
+        how.from_own ? "out: must hold one block for every rank" : "in: must hold one block for every rank";
+    if (how.rooted) sides.overlaps = "out: overlaps the input, but not as the root's own block in its place";
+    return run_block_sides(comm, sides, blocks, op, {.size = comm.size(), .root = how.at.rank}, run);
+}
+// An input and an output.
+template <RunsCalls Comm, class Counts, class O, class Run>
+status run_blocks_apart(Comm& comm, const block_call& how, const const_elements& in, const const_elements& out,
+                        const Counts& counts, const O& op, const Run& run) {
+    return guard_call(comm, [&] {
+        const const_elements& own = how.from_own ? in : out;
+        const const_elements& whole = how.from_own ? out : in;
+        const rank_blocks blocks = units_of_blocks(comm, how.has_whole(comm.rank()) ? whole : own, own, counts);
+        return run_block_call(comm, how, own, whole, blocks, op, run);
+    });
+}
+// One vector, in which this rank's block lies in its place; or that block alone, if the rank does not
+// have the whole.
+template <RunsCalls Comm, class Counts, class O, class Run>
+status run_blocks_in_place(Comm& comm, const block_call& how, const const_elements& data, const Counts& counts,
+                           const O& op, const Run& run) {
+    return guard_call(comm, [&]() -> status {
+        if (const status bad = check_type(data.type)) return comm.refuse(bad);
+        const bool has_whole = how.has_whole(comm.rank());
+        constexpr bool equal = std::same_as<Counts, equal_lengths>;
+        if (equal && has_whole && units_of(data) % comm.size() != 0)
+            return comm.refuse(
+                invalid_argument(how.rooted ? "data: at the root, its length is not a multiple of the number of ranks"
+                                            : "data: its length is not a multiple of the number of ranks"));
+        const_elements own = data;
+        if (equal && has_whole) own.count /= comm.size();
+        const rank_blocks blocks = units_of_blocks(comm, data, own, counts);
+        if (!equal && has_whole && !blocks.bad() && units_of(data) != blocks.total())
+            return comm.refuse(invalid_argument(how.rooted ? "data: at the root, its length is not the sum of counts"
+                                                           : "data: its length is not the sum of counts"));
+        if (has_whole) own = block_of(data, blocks, comm.rank());
+        return run_block_call(comm, how, own, data, blocks, op, run);
+    });
+}
+
 // --- alltoall ---
 
 // `in`: a row of blocks; `out`: a column. `row`, `column`: in units.
