@@ -14,6 +14,7 @@
 #include <bough/schedule/traits.hpp>
 #include <bough/verify/prover/findings.hpp>
 #include <bough/verify/prover/kept_ranks.hpp>
+#include <bough/verify/prover/parts.hpp>
 #include <bough/verify/prover/port_queues.hpp>
 #include <bough/verify/prover/results.hpp>
 #include <bough/verify/prover/rounds.hpp>
@@ -51,33 +52,31 @@ struct kept_pairs {
         message_of.restore(made.message_of), waits.restore(made.waits);
     }
 };
-template <auto Make, std::size_t K>
-constexpr auto pair_part();
-template <auto Make, std::size_t K>
-inline constexpr auto pairs_of_part = pair_part<Make, K>();
-template <auto Make, std::size_t K>
-constexpr auto pair_part() {
-    kept_pairs<Make> kept;
-    const step_graph graph = graph_of(all_ranks<Make>, all_ranks<Make>.totals);
-    pairs made;
-    if constexpr (K == 0) {
+template <auto Make>
+struct pairing_in_parts {
+    static constexpr auto begin() {
+        pairs made;
         all_ranks<Make>.sends.restore(made.sends);
         all_ranks<Make>.receives.restore(made.receives);
         all_ranks<Make>.waits.restore(made.waits);
-        pairing(graph, made, kept.found).sort();
-    } else {
-        pairs_of_part<Make, K - 1>.restore(made);
-        kept.done = pairing(graph, made, kept.found).pair(part_limit_of<Make> / part_of_message) || kept.found.failed();
+        kept_pairs<Make> kept;
+        pairing(graph_of(all_ranks<Make>, all_ranks<Make>.totals), made, kept.found).sort();
+        kept.keep(made);
+        return kept;
     }
-    kept.keep(made);
-    return kept;
-}
-template <auto Make, std::size_t K = 0>
+    static constexpr auto go_on(const kept_pairs<Make>& before) {
+        const step_graph graph = graph_of(all_ranks<Make>, all_ranks<Make>.totals);
+        pairs made;
+        before.restore(made);
+        kept_pairs<Make> kept;
+        kept.done = pairing(graph, made, kept.found).pair(part_limit_of<Make> / part_of_message) || kept.found.failed();
+        kept.keep(made);
+        return kept;
+    }
+};
+template <auto Make>
 consteval const auto& all_pairs() {
-    if constexpr (pairs_of_part<Make, K>.done)
-        return pairs_of_part<Make, K>;
-    else
-        return all_pairs<Make, K + 1>();
+    return last_part<pairing_in_parts<Make>>();
 }
 template <auto Make>
 consteval step_graph whole_graph() {
@@ -103,31 +102,30 @@ struct kept_turns {
         of.restore(made.of), reached.restore(made.reached), waits.restore(made.waits), now.restore(made.now);
     }
 };
-template <auto Make, std::size_t K>
-constexpr auto turn_part();
-template <auto Make, std::size_t K>
-inline constexpr auto turns_of_part = turn_part<Make, K>();
-template <auto Make, std::size_t K>
-constexpr auto turn_part() {
-    kept_turns<Make> kept;
-    const step_graph graph = whole_graph<Make>();
-    turns made;
-    turn_finder finder(graph, made);
-    if constexpr (K == 0) {
-        finder.start();
-    } else {
-        turns_of_part<Make, K - 1>.restore(made);
-        kept.done = finder.find(part_limit_of<Make> / part_of_node);
+template <auto Make>
+struct turns_in_parts {
+    static constexpr auto begin() {
+        const step_graph graph = whole_graph<Make>();
+        turns made;
+        turn_finder(graph, made).start();
+        kept_turns<Make> kept;
+        kept.keep(made);
+        return kept;
     }
-    kept.keep(made);
-    return kept;
-}
-template <auto Make, std::size_t K = 0>
+    static constexpr auto go_on(const kept_turns<Make>& before) {
+        const step_graph graph = whole_graph<Make>();
+        turns made;
+        turn_finder finder(graph, made);
+        before.restore(made);
+        kept_turns<Make> kept;
+        kept.done = finder.find(part_limit_of<Make> / part_of_node);
+        kept.keep(made);
+        return kept;
+    }
+};
+template <auto Make>
 consteval const auto& all_turns() {
-    if constexpr (turns_of_part<Make, K>.done)
-        return turns_of_part<Make, K>;
-    else
-        return all_turns<Make, K + 1>();
+    return last_part<turns_in_parts<Make>>();
 }
 
 // --- rounds ---
@@ -257,45 +255,43 @@ struct kept_results {
     bool any = false;
     kept_list<std::uint32_t, Blocks> of_block{};
 };
-template <auto Make, std::size_t K>
-constexpr auto results_part();
-template <auto Make, std::size_t K>
-inline constexpr auto results_of_part = results_part<Make, K>();
-template <auto Make, std::size_t K>
-constexpr auto results_part() {
-    constexpr block_t blocks = dimensions_made<Make>().blocks;
-    kept_results<blocks> kept;
-    results_so_far seen;
-    kept.found = whole_run<Make>().found;
-    if constexpr (K != 0) {
-        const auto& before = results_of_part<Make, K - 1>;
+template <auto Make>
+struct results_in_parts {
+    static constexpr block_t blocks = dimensions_made<Make>().blocks;
+    using kept_type = kept_results<blocks>;
+
+    static constexpr kept_type begin() {
+        kept_type none;
+        none.found = whole_run<Make>().found;
+        return check(none);
+    }
+    static constexpr kept_type go_on(const kept_type& before) { return check(before); }
+
+private:
+    static constexpr kept_type check(const kept_type& before) {
+        kept_type kept;
+        results_so_far seen;
         kept.found = before.found;
         seen.ranks = before.ranks, seen.any = before.any;
         seen.first_hash = before.first_hash, seen.all_hashes = before.all_hashes;
         before.of_block.restore(seen.of_block);
+        const auto plan = Make();
+        const auto goal = plan.goal();
+        const step_graph graph = whole_graph<Make>();
+        const verify_options options = claimed_options(plan, {});
+        symbolic_contents contents;
+        whole_run<Make>().restore(contents);
+        const symbolic_memory<std::remove_const_t<decltype(goal)>> memory(dimensions_of(plan), graph, contents,
+                                                                          kept.found);
+        constexpr auto most = static_cast<rank_t>(1 + part_limit_of<Make> / part_of_result / (1 + std::size_t{blocks}));
+        kept.done = results_check(goal, dimensions_of(plan), memory, seen, kept.found, options).run(most) ||
+                    kept.found.failed();
+        kept.ranks = seen.ranks, kept.any = seen.any;
+        kept.first_hash = seen.first_hash, kept.all_hashes = seen.all_hashes;
+        kept.of_block.keep(seen.of_block);
+        return kept;
     }
-    const auto plan = Make();
-    const auto goal = plan.goal();
-    const step_graph graph = whole_graph<Make>();
-    const verify_options options = claimed_options(plan, {});
-    symbolic_contents contents;
-    whole_run<Make>().restore(contents);
-    const symbolic_memory<std::remove_const_t<decltype(goal)>> memory(dimensions_of(plan), graph, contents, kept.found);
-    constexpr auto most = static_cast<rank_t>(1 + part_limit_of<Make> / part_of_result / (1 + std::size_t{blocks}));
-    kept.done =
-        results_check(goal, dimensions_of(plan), memory, seen, kept.found, options).run(most) || kept.found.failed();
-    kept.ranks = seen.ranks, kept.any = seen.any;
-    kept.first_hash = seen.first_hash, kept.all_hashes = seen.all_hashes;
-    kept.of_block.keep(seen.of_block);
-    return kept;
-}
-template <auto Make, std::size_t K = 0>
-consteval verdict verdict_of_results() {
-    if constexpr (results_of_part<Make, K>.done)
-        return results_of_part<Make, K>.found.result();
-    else
-        return verdict_of_results<Make, K + 1>();
-}
+};
 
 // --- all ---
 
@@ -309,12 +305,12 @@ consteval verdict prove_in_parts() {
     else if constexpr (whole_run<Make>().found.failed())
         return whole_run<Make>().found.result();
     else
-        return verdict_of_results<Make>();
+        return last_part<results_in_parts<Make>>().found.result();
 }
 // Is one constant expression enough?
 template <auto Make>
 consteval bool is_small() {
-    constexpr const rank_extent& of = extent_of_part<Make, 0>;
+    constexpr const rank_extent& of = stage_part<extents<Make>, 0>;
     return of.last == dimensions_made<Make>().size && 2 * of.cost <= part_limit_of<Make>;
 }
 } // namespace bough::detail

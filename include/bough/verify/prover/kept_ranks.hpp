@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
-// kept_ranks: the ranks of a proof in parts; and what its parts have in common.
-//
-// Compilers limit what one constant expression may take: clang 2^20 statements (-fconstexpr-steps),
-// g++ 2^25 operations (-fconstexpr-ops-limit). There is no such limit for all of them together. So a
-// proof of many ranks is many constants. Each leaves its books behind in arrays, since a constant
-// cannot own memory, and the next one goes on from there. `Make()` makes the plan anew in each. What
-// computes such a constant is constexpr, not consteval: clang 14 would evaluate that twice.
+// kept_ranks: the ranks of a proof in parts (bough/verify/prover/parts.hpp). A part has as many ranks
+// as one constant expression can check; then all of them are joined.
 #ifndef BOUGH_VERIFY_PROVER_KEPT_RANKS_HPP
 #define BOUGH_VERIFY_PROVER_KEPT_RANKS_HPP
 
 #include <bough/concepts/plan.hpp>
-#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
 #include <bough/verify/prover/findings.hpp>
+#include <bough/verify/prover/parts.hpp>
 #include <bough/verify/prover/rank_steps.hpp>
 #include <bough/verify/rules.hpp>
 
@@ -23,53 +18,6 @@
 #include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
-
-// What one part may do, in the statements that clang counts. It leaves room, since the estimates below
-// can be too low. g++ counts about 15 operations for one.
-#ifdef __clang__
-inline constexpr std::size_t part_limit = 600'000;
-#else
-inline constexpr std::size_t part_limit = 1'000'000;
-#endif
-// About as many are needed for
-inline constexpr std::size_t part_of_step = 250, part_of_block = 60; // what a rank does by itself
-inline constexpr std::size_t part_of_message = 50, part_of_node = 50;
-inline constexpr std::size_t part_of_move = 100, part_of_result = 40;
-
-// A list that a constant can hold.
-template <class E, std::size_t Most>
-class kept_list {
-public:
-    constexpr std::size_t size() const noexcept { return size_; }
-    constexpr const E* data() const noexcept { return all_; }
-    constexpr void append(const E* from, std::size_t count) {
-        copy_elements(all_ + size_, from, count);
-        size_ += count;
-    }
-    constexpr void keep(const plain_list<E>& list) { append(list.data(), list.size()); }
-    constexpr void restore(plain_list<E>& list) const { list.assign(all_, all_ + size_); }
-
-private:
-    std::size_t size_ = 0;
-    E all_[Most + 1]{};
-};
-
-// A variable, since clang 14 does not free what a temporary plan owns in each place.
-template <auto Make>
-consteval dimensions dimensions_made() {
-    const auto plan = Make();
-    return dimensions_of(plan);
-}
-// A test may want smaller parts: Make.part_limit.
-template <auto Make>
-inline constexpr std::size_t part_limit_of = [] {
-    if constexpr (requires { Make.part_limit; })
-        return std::size_t{Make.part_limit};
-    else
-        return part_limit;
-}();
-
-// --- ranks ---
 
 // How much the ranks [first, last) do, at most.
 struct rank_extent {
@@ -106,17 +54,11 @@ constexpr rank_extent measure_ranks(rank_t from) {
     }
     return made;
 }
-template <auto Make, std::size_t K>
-constexpr rank_extent measure_part();
-template <auto Make, std::size_t K>
-inline constexpr rank_extent extent_of_part = measure_part<Make, K>();
-template <auto Make, std::size_t K>
-constexpr rank_extent measure_part() {
-    if constexpr (K == 0)
-        return measure_ranks<Make>(0);
-    else
-        return measure_ranks<Make>(extent_of_part<Make, K - 1>.last);
-}
+template <auto Make>
+struct extents {
+    static constexpr rank_extent begin() { return measure_ranks<Make>(0); }
+    static constexpr rank_extent go_on(const rank_extent& before) { return measure_ranks<Make>(before.last); }
+};
 
 // rank_steps as a constant.
 template <rank_extent Of>
@@ -150,7 +92,7 @@ template <auto Make, std::size_t K>
 inline constexpr auto ranks_of_part = check_part<Make, K>();
 template <auto Make, std::size_t K>
 constexpr auto check_part() {
-    constexpr rank_extent of = extent_of_part<Make, K>;
+    constexpr rank_extent of = stage_part<extents<Make>, K>;
     kept_ranks<of> made;
     rank_totals before;
     if constexpr (K != 0) {
@@ -172,7 +114,8 @@ constexpr auto check_part() {
 // The number of the last part, which has the last rank or a fault.
 template <auto Make, std::size_t K = 0>
 consteval std::size_t last_ranks() {
-    if constexpr (extent_of_part<Make, K>.last == dimensions_made<Make>().size || ranks_of_part<Make, K>.found.failed())
+    if constexpr (stage_part<extents<Make>, K>.last == dimensions_made<Make>().size ||
+                  ranks_of_part<Make, K>.found.failed())
         return K;
     else
         return last_ranks<Make, K + 1>();
@@ -182,7 +125,7 @@ consteval std::size_t last_ranks() {
 template <auto Make, std::size_t... K>
 constexpr rank_extent extent_of_all(std::index_sequence<K...>) {
     rank_extent all;
-    for (const rank_extent& of : {extent_of_part<Make, K>...}) {
+    for (const rank_extent& of : {stage_part<extents<Make>, K>...}) {
         all.last = of.last;
         all.steps += of.steps, all.sends += of.sends, all.receives += of.receives;
         all.blocks += of.blocks, all.buffers += of.buffers;
