@@ -62,30 +62,13 @@ struct pack_options {
 };
 
 namespace detail {
+packed_trees_broadcast packed_trees_for(const goal::broadcast&);
+packed_trees_reduce packed_trees_for(const goal::reduce&);
+packed_trees_allreduce packed_trees_for(const goal::allreduce&);
+packed_trees_allgather packed_trees_for(const goal::allgather&);
+packed_trees_reduce_scatter packed_trees_for(const goal::reduce_scatter&);
 template <class Goal>
-struct packed_trees_of;
-template <>
-struct packed_trees_of<goal::broadcast> {
-    using type = packed_trees_broadcast;
-};
-template <>
-struct packed_trees_of<goal::reduce> {
-    using type = packed_trees_reduce;
-};
-template <>
-struct packed_trees_of<goal::allreduce> {
-    using type = packed_trees_allreduce;
-};
-template <>
-struct packed_trees_of<goal::allgather> {
-    using type = packed_trees_allgather;
-};
-template <>
-struct packed_trees_of<goal::reduce_scatter> {
-    using type = packed_trees_reduce_scatter;
-};
-template <class Goal>
-using packed_for = typename packed_trees_of<Goal>::type;
+using packed_for = decltype(packed_trees_for(std::declval<Goal>()));
 template <class Goal>
 inline constexpr bool has_packed_v = requires {
     typename packed_for<Goal>;
