@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A test case that takes longer than BOUGH_TEST_SECONDS (1200) ends the run, which says its name. CTest's
 // timeout would say the room's.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
-#include "support/catch.hpp"
+#include "support/listener.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -12,12 +11,6 @@
 #include <unistd.h>
 
 namespace {
-
-#if defined(CATCH_VERSION_MAJOR) && CATCH_VERSION_MAJOR >= 3
-using listener_base = Catch::EventListenerBase;
-#else
-using listener_base = Catch::TestEventListenerBase;
-#endif
 
 char words[512]; // made before the signal: its handler cannot allocate
 std::size_t length = 0;
@@ -34,8 +27,8 @@ long seconds() {
 }
 
 // A timer with a signal of its own: tests use alarm(), and children of fork() inherit no timer.
-struct deadline_listener : listener_base {
-    using listener_base::listener_base;
+struct deadline_listener : bough_test::listener_base {
+    using bough_test::listener_base::listener_base;
 
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
         std::string said =
