@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plan for one network: a search finds the trees that use all of its cables, and proves how near the best that is.
+// A plan for one network: a search finds the trees that use all of its cables, and proves how near the
+// best that is.
 #include <bough/allreduce.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/schedule/print_verdict.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Training that does not wait for a straggler: at a deadline, the sum over the ranks that have come, and who they are.
-// What a late rank brings goes into its next contribution, so nothing is lost.
+// Training that does not wait for a straggler: at a deadline, the sum over the ranks that have come, and
+// who they are. What a late rank brings goes into its next contribution, so nothing is lost.
 #include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A plan that is proved while it is compiled, by verify(plan): -D RANKS=13 -D ALGORITHM=recursive_doubling.
-// With -D IN_PARTS, too, by verify<plan>(). Without any of these the headers alone.
+// A plan that is proved while it is compiled, by verify(plan): -D RANKS=13 -D
+// ALGORITHM=recursive_doubling. With -D IN_PARTS, too, by verify<plan>(). Without any of these the
+// headers alone.
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/ring.hpp>

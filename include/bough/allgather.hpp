@@ -11,8 +11,8 @@
 //   bind_allgather(...), bind_allgatherv(...)      a persistent_operation, to be started many times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
-// Choice      a plan with as many blocks for each rank, an algorithm (circulant_allgather{}), a family that serves
-//             allgather, or automatic{}
+// Choice      a plan with as many blocks for each rank, an algorithm (circulant_allgather{}), a family
+//             that serves allgather, or automatic{}
 // Agreement   every rank gives the same counts (all of them), type and choice. An allgather and an
 //             allgatherv do not match
 // Time        that of the plan. All standard candidates send as little as there can be, p - 1 blocks a

@@ -187,8 +187,8 @@ status reach_agreement(communicator<X>& comm, std::vector<rank_t> members, std::
     agreement<X> made(shared, members, context, its.number, word, deadline_after(later_ns, comm.options().timeout_ns),
                       needs_majority ? detail::members_of(comm) : std::vector<rank_t>{});
     its.has_begun = true;
-    // A transport may need memory to sleep, and throw. Then it does not sleep: the others know that this rank
-    // takes part.
+    // A transport may need memory to sleep, and throw. Then it does not sleep: the others know that this
+    // rank takes part.
     const auto wait_until = [&](const auto& is_over, const std::uint64_t& last) {
         bool is_parent = true, has_ended = false;
         while (!has_ended)

@@ -5,8 +5,8 @@
 //   reduce_scatter(comm, in, out, op [, choice])            in: size() times as long as out
 //   reduce_scatter(comm, data, op [, choice])               in place: data is the whole vector; afterwards this
 //                                                           rank's block of it, data[rank() * n] to
-//                                                           data[(rank() + 1) * n - 1], is its result, and the
-//                                                           other blocks are unspecified
+//                                                           data[(rank() + 1) * n - 1], is its result,
+//                                                           and the other blocks are unspecified
 //   reduce_scatterv(comm, in, out, counts, op [, choice])   blocks that differ in length: rank r's has counts[r]
 //   reduce_scatterv(comm, data, counts, op [, choice])      the same in place: the result is where the block lies
 //   (..., ec)                                               never throws; ec: a std::error_code or a bough::status
@@ -14,12 +14,12 @@
 //   bind_reduce_scatter(...), bind_reduce_scatterv(...)     a persistent_operation, to be started many times; no ec
 //
 // Data        spans, or what one can be made of; counts are std::size_t, of elements, and may be 0
-// Choice      a plan with as many blocks for each rank, an algorithm (circulant_reduce_scatter{}), a family that serves
-//             reduce_scatter, or automatic{}
+// Choice      a plan with as many blocks for each rank, an algorithm (circulant_reduce_scatter{}), a
+//             family that serves reduce_scatter, or automatic{}
 // Agreement   every rank gives the same counts (all of them), type, op and choice. A reduce_scatter and a
 //             reduce_scatterv do not match
-// Time        that of the plan. All standard candidates send as little as there can be, (p - 1) / p of the
-//             vector a rank; they differ in rounds (bough/select/standard/reduce_scatter.hpp)
+// Time        that of the plan. All standard candidates send as little as there can be, (p - 1) / p of
+//             the vector a rank; they differ in rounds (bough/select/standard/reduce_scatter.hpp)
 // Determinism the lower rank's value stands left, in a bracket that depends on the plan alone. An op that
 //             is not known to commute needs a plan that keeps rank order
 // Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not

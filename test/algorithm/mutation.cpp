@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mutation: spoil one step of a proved plan in every way of a list. verify must see a fault or other traits.
+// Mutation: spoil one step of a proved plan in every way of a list. verify must see a fault or other
+// traits.
 //
-// One kind of mutant is no worse than the plan, and only that kind may survive: two neighbouring steps of a rank have
-// changed places, and neither waits for the other. Such a pair is recognised by its dependences alone: renumbered, the
-// mutant's waits and channels are those of the plan, so both admit the same executions with the same values.
+// One kind of mutant is no worse than the plan, and only that kind may survive: two neighbouring steps of
+// a rank have changed places, and neither waits for the other. Such a pair is recognised by its
+// dependences alone: renumbered, the mutant's waits and channels are those of the plan, so both admit the
+// same executions with the same values.
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include <bough/algorithm/allgather/bruck.hpp>
@@ -41,7 +43,8 @@ struct count {
 };
 std::map<std::string, count> counts; // by kind of mutation
 
-// What step i waits for and what it is posted after, with steps `low` and `low + 1` renumbered as each other.
+// What step i waits for and what it is posted after, with steps `low` and `low + 1` renumbered as each
+// other.
 std::pair<std::set<std::uint32_t>, std::uint32_t> waits(const dependences& all, std::uint32_t i, std::uint32_t low) {
     const auto renumbered = [&](std::uint32_t n) { return n == low ? low + 1 : n == low + 1 ? low : n; };
     std::set<std::uint32_t> before;
@@ -136,7 +139,8 @@ private:
         }
     }
 
-    // To the neighbouring blocks; to every other buffer, one unused plane included; to fewer or more blocks.
+    // To the neighbouring blocks; to every other buffer, one unused plane included; to fewer or more
+    // blocks.
     template <class F>
     static void move(const schedule& original, std::uint32_t i, slice step::*which, const char* kind, F try_mutant) {
         std::uint32_t buffers = 2;
@@ -193,7 +197,8 @@ TEST_CASE("no mutant of a plan passes for it, unless it is equivalent") {
                 const dimensions each{.size = size};
                 spoil("allgather circulant", plan_allgather(circulant{}, each));
                 spoil("allgather lowest bit first", plan_allgather(lowest_bit_first{}, each));
-                // With longer messages some copies only put them together: the block may be sent from elsewhere.
+                // With longer messages some copies only put them together: the block may be sent from
+                // elsewhere.
                 spoil("reduce_scatter lowest bit first, one at a time",
                       plan_reduce_scatter(lowest_bit_first{.aggregation_limit = 1}, each));
                 spoil("reduce_scatter ring", plan_reduce_scatter(ring{}, each));

@@ -14,7 +14,8 @@
 
 namespace test {
 
-// How many blocks of scratch a rank's steps write, counted one by one; of a packed plane, as many as it ever holds.
+// How many blocks of scratch a rank's steps write, counted one by one; of a packed plane, as many as it
+// ever holds.
 template <bough::Plan P>
 std::uint64_t scratch_used(const P& plan, bough::rank_t r) {
     struct load {

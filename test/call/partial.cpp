@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Partial calls: the result is that of the ranks that have come, in rank order; all ranks have the same one, and know
-// whose it is; a late rank keeps nobody waiting, up to the bound; and every wait has an end.
+// Partial calls: the result is that of the ranks that have come, in rank order; all ranks have the same
+// one, and know whose it is; a late rank keeps nobody waiting, up to the bound; and every wait has an
+// end.
 #include "call/partial.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the tests of partial calls share: a loop in which ranks come late at random, and what its results must be.
+// What the tests of partial calls share: a loop in which ranks come late at random, and what its results
+// must be.
 #ifndef BOUGH_TEST_CALL_PARTIAL_HPP
 #define BOUGH_TEST_CALL_PARTIAL_HPP
 

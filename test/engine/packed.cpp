@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Packed planes as the engine runs them: random schedules, blocks of any length, messages that come and sends that end
-// in any order. What is sent must be what program order says, to the end of each send; memory is that of the loads.
+// Packed planes as the engine runs them: random schedules, blocks of any length, messages that come and
+// sends that end in any order. What is sent must be what program order says, to the end of each send;
+// memory is that of the loads.
 #include "support/catch.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/lowest_bit_first.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A rank whose memory runs out around an agreement: what the others have told it is there when it has memory again, so
-// nobody takes a rank for dead that is alive.
+// A rank whose memory runs out around an agreement: what the others have told it is there when it has
+// memory again, so nobody takes a rank for dead that is alive.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include <bough/allreduce.hpp>
@@ -76,7 +76,8 @@ template <class Comm>
 int all_are_there(Comm& comm) {
     int wrong = 0;
     status s;
-    // They differ, so it takes a second round: a rank that has lost what another one said would not come to it.
+    // They differ, so it takes a second round: a rank that has lost what another one said would not come
+    // to it.
     const auto word = agree(comm, comm.rank() == 1 ? 6 : 3, s);
     wrong += bool(s) || word != 2u;
     auto rest = shrink(comm, s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the scans: every
-// rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
+// One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the
+// scans: every rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
 #include "support/catch.hpp"
 #include "support/packed.hpp"
 #include <bough/algorithm/allgather/circulant.hpp>
@@ -142,8 +142,8 @@ TEST_CASE("mismatch: of the collectives of blocks and of the scans", "[frontdoor
                 }
 }
 
-// As ranks find them that see different networks. Some ranks get all that they need, as all messages to them are
-// of their own trees: they hear of it in their next call.
+// As ranks find them that see different networks. Some ranks get all that they need, as all messages to
+// them are of their own trees: they hear of it in their next call.
 TEST_CASE("mismatch: of packed trees", "[frontdoor]") {
     constexpr rank_t p = 4;
     const std::vector<table> one{test::packed(p, 0)[0]}, other = test::packed(p, 0, true);

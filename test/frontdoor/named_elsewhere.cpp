@@ -158,8 +158,8 @@ TEST_CASE("named elsewhere: calls of two communicators with names wait for each 
 }
 
 TEST_CASE("named elsewhere: long calls in one order end, also where one of them waits for its turn") {
-    // Longer than what may be sent ahead of an older operation. So where all ranks have the named call in front of the other
-    // one, it must not stand behind that one on a rank that starts it later.
+    // Longer than what may be sent ahead of an older operation. So where all ranks have the named call in
+    // front of the other one, it must not stand behind that one on a rank that starts it later.
     std::atomic<int> wrong{0};
     over_each(3, [&](auto transport) {
         communicator base{std::move(transport)};
@@ -218,7 +218,8 @@ TEST_CASE("named elsewhere: long calls of two communicators with names keep one 
 }
 
 TEST_CASE("named elsewhere: a long call behind one that waits for its turn does not stand in its way") {
-    // Rank 0 waits for the named call before it makes the other one, of which the others may send it much before.
+    // Rank 0 waits for the named call before it makes the other one, of which the others may send it much
+    // before.
     std::atomic<int> wrong{0};
     over_each(3, [&](auto transport) {
         communicator base{std::move(transport)};

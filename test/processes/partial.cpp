@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Partial calls between processes, over every link: random late ranks; and one that dies, one that is stopped, and a
-// decider that dies, while the others call on.
+// Partial calls between processes, over every link: random late ranks; and one that dies, one that is
+// stopped, and a decider that dies, while the others call on.
 #include "call/partial.hpp"
 
 #include "processes/links.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Packed planes: what they hold, what waits for what there, against a naive relation, and what verify sees.
+// Packed planes: what they hold, what waits for what there, against a naive relation, and what verify
+// sees.
 #include "schedule/made.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
@@ -40,7 +41,8 @@ static_assert([] {
     if (loads.read(packed(0, 2)) != b || loads.read(packed(0, 7)) != a ||
         loads.read(packed(0, 3)) != detail::not_loaded)
         return false;
-    // A combine that accumulates stays where it is; other writes begin a load, also of a block that is there.
+    // A combine that accumulates stays where it is; other writes begin a load, also of a block that is
+    // there.
     if (loads.write(combine_step(packed(0, 2), in(2), packed(0, 2))) != b) return false;
     const std::uint32_t c = loads.write(receive_step(1, packed(0, 7)));
     return loads[c].load != loads[a].load && loads.read(packed(0, 2)) == detail::not_loaded &&
@@ -59,7 +61,8 @@ using numbers = std::vector<std::uint32_t>;
 static_assert(waits_of({copy_step(in(0), packed(0, 0)), copy_step(in(1), packed(0, 1)),
                         send_step(1, packed(0, 0), true), send_step(1, packed(0, 1)), copy_step(in(2), packed(0, 2))},
                        4) == numbers{0, 1, 2, 3});
-// What is added waits for the first write of its load; the parts of one message wait for nothing of each other.
+// What is added waits for the first write of its load; the parts of one message wait for nothing of each
+// other.
 static_assert(waits_of({copy_step(in(0), packed(0, 0)), copy_step(in(1), packed(0, 1))}, 1) == numbers{0});
 static_assert(waits_of({receive_step(1, packed(0, 0), true), receive_step(1, packed(0, 1))}, 1).empty());
 static_assert(waits_of({receive_step(1, packed(0, 0)), receive_step(1, packed(0, 1))}, 1) == numbers{0});
@@ -124,7 +127,8 @@ TEST_CASE("verify: no block twice in a load, none in part, no packed input or ou
           fault::read_of_nothing);
 }
 
-// Each needs the other's next message before it lets go of its last one: two loads would do, one does not.
+// Each needs the other's next message before it lets go of its last one: two loads would do, one does
+// not.
 TEST_CASE("verify: memory that is used again can be a deadlock") {
     constexpr goal::allgather both{};
     const auto judged = [&](std::uint32_t second) {
@@ -143,7 +147,8 @@ TEST_CASE("verify: memory that is used again can be a deadlock") {
 
 // --- dependences, against the definition ---
 
-// What step `j` must wait for, by the load in which each slice was used. A block of a plane that is not packed is a load.
+// What step `j` must wait for, by the load in which each slice was used. A block of a plane that is not
+// packed is a load.
 struct use {
     std::uint32_t step, plane, load;
     block_t block;
@@ -265,7 +270,8 @@ TEST_CASE("packed planes: dependences reach the same steps as the naive relation
             }
         }
         REQUIRE(edges <= 2 * blocks); // what a proof in parts makes room for
-        // A message waits for what its parts wait for, and what waits for one of them waits for the message.
+        // A message waits for what its parts wait for, and what waits for one of them waits for the
+        // message.
         std::vector<std::size_t> last(size);
         for (std::size_t i = size; i-- != 0;) last[i] = steps[i].more ? last[i + 1] : i;
         const auto of_messages = [&](const relation& of_steps) {

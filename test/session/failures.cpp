@@ -112,8 +112,8 @@ TEST_CASE("session: different plans are a mismatch on every rank") {
     }
 }
 
-// The root of an eager broadcast is done inside start. A message of the same call that it has by then, and does not
-// expect, must not be forgotten with it.
+// The root of an eager broadcast is done inside start. A message of the same call that it has by then,
+// and does not expect, must not be forgotten with it.
 TEST_CASE("session: a call that is complete at once is compared with what had come for it") {
     test::ranks group(2);
     group.fill(1);
@@ -223,7 +223,8 @@ TEST_CASE("session: a call that is cancelled ends on all ranks, with who, and no
             }
 }
 
-// Rank 1 refuses call 1 when it makes it. The message of call 2 has come by then, and is of a call that it does not refuse.
+// Rank 1 refuses call 1 when it makes it. The message of call 2 has come by then, and is of a call that
+// it does not refuse.
 TEST_CASE("session: while a call waits to be refused, messages of later calls are kept") {
     test::ranks group(2);
     const auto from_0 = plan_broadcast(chain{}, {.size = 2, .root = 0});

@@ -163,7 +163,8 @@ TEST_CASE("network: rates are max-min fair") {
             REQUIRE(flows.begin(m, path, 100, 0) == (a != b));
             paths.push_back(path);
         }
-        // No link carries more than it can; each flow has a full link on its path where none has more than it.
+        // No link carries more than it can; each flow has a full link on its path where none has more
+        // than it.
         std::vector<double> load(n.links().size(), 0), most(n.links().size(), 0);
         for (std::uint32_t m = 0; m != paths.size(); ++m)
             for (const std::uint32_t l : paths[m]) {
@@ -208,8 +209,8 @@ TEST_CASE("network: two messages over one link take twice as long, over two link
 }
 
 TEST_CASE("network: messages of one channel go one after the other, or side by side") {
-    // Two messages of 1000 bytes over one link of 1 byte per ns, with a latency of 10 ns: the first comes after
-    // 1010 ns if it has the link to itself, and both come after 2010.
+    // Two messages of 1000 bytes over one link of 1 byte per ns, with a latency of 10 ns: the first comes
+    // after 1010 ns if it has the link to itself, and both come after 2010.
     const network wire = network::crossbar(2, 1);
     const bough::model::lrc model{.message_latency_ns = 10};
     const auto plan = bough::plan_broadcast(bough::tree_broadcast{bough::chain{}}, {.size = 2, .blocks = 2});
@@ -222,7 +223,8 @@ TEST_CASE("network: messages of one channel go one after the other, or side by s
         CHECK(received(true, order) == 2510);  // the first was received meanwhile
         CHECK(received(false, order) == 3010); // both are there at once
         CHECK(bough::simulate(plan, model, {.bytes = 0, .order = order, .network = &wire}).makespan_ns == 10);
-        // A pipeline of 8 blocks over 5 ranks in a row fills once; side by side every rank waits for all of them.
+        // A pipeline of 8 blocks over 5 ranks in a row fills once; side by side every rank waits for all
+        // of them.
         const network row = network::mesh({5}, 1, 4);
         const auto chain = bough::plan_broadcast(bough::tree_broadcast{bough::chain{}}, {.size = 5, .blocks = 8});
         const auto took = [&](bool in_turn) {
@@ -253,7 +255,8 @@ struct long_then_short {
 } // namespace
 
 TEST_CASE("network: a message that waits for its receive takes its turn behind one that was sent later") {
-    // The long one sets out after 20 ns, when the answer to its notice is there; then the short one has the link.
+    // The long one sets out after 20 ns, when the answer to its notice is there; then the short one has
+    // the link.
     const network wire = network::crossbar(2, 1);
     for (const step_order order : {step_order::program, step_order::dependence})
         for (const bool in_turn : {true, false}) {
@@ -266,8 +269,8 @@ TEST_CASE("network: a message that waits for its receive takes its turn behind o
 
 TEST_CASE("network: of several shortest ways, each is taken by about as many destinations") {
     const network fat = network::fat_tree(4, 3, 1);
-    // From host 0 the 60 hosts of other leaf switches are behind the 4 up-links of its own; from there the 48 of other
-    // groups behind the 4 of the switch above, whichever that is.
+    // From host 0 the 60 hosts of other leaf switches are behind the 4 up-links of its own; from there
+    // the 48 of other groups behind the 4 of the switch above, whichever that is.
     std::map<std::uint32_t, int> first, second;
     for (std::uint32_t to = 4; to != 64; ++to) {
         std::vector<std::uint32_t> path;

@@ -80,7 +80,8 @@ std::vector<bound_plan> make_plans(rank_t size) {
         const auto keep = [&](const char* name, const auto& plan) {
             add(plans, name, kind, !Goal::combines || keeps_rank_order(plan.algorithm(), plan.at()), plan);
         };
-        // Those that cut the block of each rank have two pieces instead of many: a rank dies at each of their events.
+        // Those that cut the block of each rank have two pieces instead of many: a rank dies at each of
+        // their events.
         constexpr bool may_cut =
             Goal::kind == bough::goal::reduce_scatter::kind || Goal::kind == bough::goal::allgather::kind;
         for_each_plan_of<Goal>({.size = size}, [&](const char* name, const auto& plan) {

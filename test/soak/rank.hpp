@@ -175,9 +175,9 @@ private:
             (flights[k]->plan().where == place::named ? made.first : made.second).push_back(k);
         return made;
     }
-    // Those with names stand where the first of them is in the plan, in an order of this rank's own. So it
-    // keeps some of them while it waits in calls of other communicators. The other calls stand on the same
-    // side of them on all ranks: long ones of two communicators need one order (doc/split_phase.md).
+    // Those with names stand where the first of them is in the plan, in an order of this rank's own. So
+    // it keeps some of them while it waits in calls of other communicators. The other calls stand on the
+    // same side of them on all ranks: long ones of two communicators need one order (doc/split_phase.md).
     std::vector<std::size_t> order_of_calls(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
         auto [named, order] = by_name(flights);
         if (named.empty()) return order;

@@ -6,8 +6,8 @@ namespace playground {
 
 namespace {
 
-// Well within what g++ 12 and clang 14 take by default: clang does not prove a swing of 16 ranks, with 1,800 steps. Some
-// algorithms also take long to make a step.
+// Well within what g++ 12 and clang 14 take by default: clang does not prove a swing of 16 ranks, with
+// 1,800 steps. Some algorithms also take long to make a step.
 constexpr std::size_t most_steps_proved_by_the_compiler = 200;
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Packed trees: the blocks of the vector go by turns over given trees, so that together they use all links
-// of a network. A search finds the trees: bough/select/pack_trees.hpp.
+// Packed trees: the blocks of the vector go by turns over given trees, so that together they use all
+// links of a network. A search finds the trees: bough/select/pack_trees.hpp.
 //
 //   packed_trees_broadcast{trees}        down from the root of all trees; block b goes over tree b mod k
 //   packed_trees_reduce{trees}           up to it
@@ -12,16 +12,18 @@
 //
 // Ranks       those for which the trees were made
 // Op          commutative: the trees do not keep rank order
-// Rounds      n blocks are n / k chunks, of k trees, or of k p with each rank as the root of k; a chunk moves
-//             one link further a turn, so there are n / k + d turns, where d is the depth of the trees, of
-//             both together for allreduce
+// Rounds      n blocks are n / k chunks, of k trees, or of k p with each rank as the root of k; a chunk
+//             moves one link further a turn, so there are n / k + d turns, where d is the depth of the
+//             trees, of both together for allreduce
 // Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries n / k for each of its trees
 // Combines    (p - 1) n blocks in all; a broadcast and an allgather none
 // Scratch     reduce, reduce_scatter: on an inner rank, for each block of a tree, one to land in for each
-//             child and one to accumulate in, but for the root; allreduce: only to land in; otherwise none
+//             child and one to accumulate in, but for the root; allreduce: only to land in; otherwise
+//             none
 // Time        beta m of the busiest link, and d / (n / k) of it for filling the pipeline
 // Determinism the bracket of a block depends on its tree; every rank of an allreduce gets the root's bits
-// Pre         allgather, reduce_scatter: as many blocks for each rank; blocks of ranks may differ in length
+// Pre         allgather, reduce_scatter: as many blocks for each rank; blocks of ranks may differ in
+//             length
 // Errors      check(): no trees, something that is not a tree, trees of another size or root
 // Source      bough; packing of trees: Edmonds, "Edge-Disjoint Branchings", 1973; for collectives:
 //             ForestColl, arXiv 2402.06787

@@ -148,8 +148,8 @@ std::span<T> own_block(std::span<T> data, const rank_blocks& blocks, rank_t rank
     return data.subspan(blocks.first(rank), blocks.count(rank));
 }
 
-// Where the pieces of blocks begin, and the end: each block is cut as evenly as can be. `offsets`: those of
-// the blocks, and the end.
+// Where the pieces of blocks begin, and the end: each block is cut as evenly as can be. `offsets`: those
+// of the blocks, and the end.
 inline std::vector<std::uint64_t> cut_further(std::span<const std::uint64_t> offsets, block_t pieces) {
     std::vector<std::uint64_t> made(1, offsets.front());
     made.reserve((offsets.size() - 1) * pieces + 1);
@@ -161,8 +161,9 @@ inline std::vector<std::uint64_t> cut_further(std::span<const std::uint64_t> off
     return made;
 }
 
-// Runs the plan that the caller chose, on a vector of so many blocks, or of a multiple for an allgather or a
-// reduce_scatter: there a plan may cut the block of each rank. `trees` makes an algorithm from a tree source.
+// Runs the plan that the caller chose, on a vector of so many blocks, or of a multiple for an allgather
+// or a reduce_scatter: there a plan may cut the block of each rank. `trees` makes an algorithm from a
+// tree source.
 template <class Goal, RunsCalls Comm, class T, class Choice, class Trees = as_chosen>
 status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice, const Trees& trees = {}) {
     constexpr bool may_cut = std::same_as<Goal, goal::allgather> || std::same_as<Goal, goal::reduce_scatter>;

@@ -8,23 +8,23 @@
 //
 // One rank, the decider, decides who takes part: those that have made the call when all have, or when
 // `within` is over since the decider's own arrival and `at_least` ranks have come, itself among them. The
-// result is op over the inputs of those, in rank order. `out` and `came` are the same on all ranks, also on
-// those that come too late. These get them at once if they are there, and keep nobody waiting.
+// result is op over the inputs of those, in rank order. `out` and `came` are the same on all ranks, also
+// on those that come too late. These get them at once if they are there, and keep nobody waiting.
 //
-// Data        an input and an output, spans or what one can be made of, which do not overlap. The input is only
-//             read: what a late rank brings is not lost
-// Agreement   every rank gives equal data and op, as for any call, and equal terms. Otherwise all end with
-//             call_mismatch. `contributed` is each rank's own
+// Data        an input and an output, spans or what one can be made of, which do not overlap. The input
+//             is only read: what a late rank brings is not lost
+// Agreement   every rank gives equal data and op, as for any call, and equal terms. Otherwise all end
+//             with call_mismatch. `contributed` is each rank's own
 // Time        2 (p - 1) short messages in two rounds more than the plain call among those that take part
 // Determinism the bits depend on who takes part, not on when ranks come
-// Bound       a rank may be `behind` calls late for each decider. When so many results lie ready for it, the next call
-//             waits for it; at 0, each call waits for all
-// Errors      those of the collective. A rank that is lost is left out, unless it is the decider, or too few are
-//             left, or it is lost after it was counted. deadline: the decider did not come; or too few ranks came,
-//             or one is too far behind, within half of the timeout
-// Source      Li, Ben-Nun, Di Girolamo, Dryden, Alistarh, Hoefler: Taming unbalanced training workloads in deep
-//             learning with partial collective operations, PPoPP 2020; the bound: Ho et al.: More effective
-//             distributed ML via a stale synchronous parallel parameter server, NIPS 2013
+// Bound       a rank may be `behind` calls late for each decider. When so many results lie ready for it,
+//             the next call waits for it; at 0, each call waits for all
+// Errors      those of the collective. A rank that is lost is left out, unless it is the decider, or too
+//             few are left, or it is lost after it was counted. deadline: the decider did not come; or
+//             too few ranks came, or one is too far behind, within half of the timeout
+// Source      Li, Ben-Nun, Di Girolamo, Dryden, Alistarh, Hoefler: Taming unbalanced training workloads
+//             in deep learning with partial collective operations, PPoPP 2020; the bound: Ho et al.: More
+//             effective distributed ML via a stale synchronous parallel parameter server, NIPS 2013
 #ifndef BOUGH_CALL_PARTIAL_HPP
 #define BOUGH_CALL_PARTIAL_HPP
 
@@ -282,8 +282,8 @@ status check_partial(const Comm& comm, std::span<const T> in, std::span<T> out, 
     return {};
 }
 
-// Runs a partial call of a blocking front door. `signature`: of the call, without a plan. `front_door(among)` runs the
-// collective on a call_among.
+// Runs a partial call of a blocking front door. `signature`: of the call, without a plan.
+// `front_door(among)` runs the collective on a call_among.
 template <class Comm, class T, class F>
 status run_partial(Comm& comm, std::span<const T> in, std::span<T> out, const call_signature& signature,
                    const partial& how, const F& front_door) {

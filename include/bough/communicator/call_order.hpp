@@ -3,17 +3,17 @@
 //
 // Ranks start named calls in different orders. The first member's order is everybody's: it starts each
 // call at once, and tells the others its name. Another rank keeps a call until all that the first member
-// started before it have started here. So all ranks give a call one number, and matching, limits for early
-// messages, deadlines and reports are those of any call.
+// started before it have started here. So all ranks give a call one number, and matching, limits for
+// early messages, deadlines and reports are those of any call.
 //
 // Whoever polls the session starts the calls whose turn has come, and ends those that wait in vain
 // (bough/session/attendants.hpp): a rank may wait for something else, in another communicator. So what
-// that changes is read and written under the session's lock. A call that starts late takes the place among
-// the operations in flight that it would have had at once, but for the order of those with names.
+// that changes is read and written under the session's lock. A call that starts late takes the place
+// among the operations in flight that it would have had at once, but for the order of those with names.
 //
 // *Memory*: names of calls that have not ended, and those that the first member has started and this rank
-// has not, about `most_calls` of either. No name is kept longer. A rank says now and then how many names it
-// has used up. The first member waits, before it starts a call, for one that is further behind than
+// has not, about `most_calls` of either. No name is kept longer. A rank says now and then how many names
+// it has used up. The first member waits, before it starts a call, for one that is further behind than
 // `most_calls` and a quarter.
 #ifndef BOUGH_COMMUNICATOR_CALL_ORDER_HPP
 #define BOUGH_COMMUNICATOR_CALL_ORDER_HPP
@@ -93,7 +93,8 @@ public:
     // Pre: none waits.
     ~call_order() = default;
 
-    // This rank makes a call. It takes its turn now, or later; an error: never. Once it has ended, leave().
+    // This rank makes a call. It takes its turn now, or later; an error: never. Once it has ended,
+    // leave().
     status enter(named_call& c, std::uint64_t timeout_ns) {
         if (const status why = session_.poison(context_)) return poisoned(why);
         const std::uint64_t last = deadline_after(session_.now_ns(), timeout_ns);
@@ -161,7 +162,8 @@ private:
     // Of the control messages that name a call. No agreement of a communicator has this number.
     static constexpr std::uint32_t mark = 0x6e61'6d65;
 
-    // Under the session's lock, as all that follows, but for what the first member does for a call of its own.
+    // Under the session's lock, as all that follows, but for what the first member does for a call of its
+    // own.
     void attend() noexcept override {
         if (is_advancing_ && !session_.forked())
             return; // a call that is being started waits until the transport gives back its bytes
@@ -286,8 +288,8 @@ private:
     static status of_another(const status& why) noexcept {
         return why.code == errc::cancelled || why.code == errc::deadline ? poisoned(why) : why;
     }
-    // Gives each message of the order to f(its sender, its bytes), until f has been called `most` times. True:
-    // there are more.
+    // Gives each message of the order to f(its sender, its bytes), until f has been called `most` times.
+    // True: there are more.
     template <class F>
     bool read(const F& f, std::size_t most = ~std::size_t{0}) {
         bool is_more = false;
@@ -302,8 +304,9 @@ private:
         });
         return is_more;
     }
-    // Hears what the first member has started, and whether it starts nothing more. That is asked first: then
-    // all that it has started is there. True: there may be more names, when some of these are used up.
+    // Hears what the first member has started, and whether it starts nothing more. That is asked first:
+    // then all that it has started is there. True: there may be more names, when some of these are used
+    // up.
     bool hear() {
         const bool is_dead = session_.is_lost(first());
         const bool is_over = session_.with_lock([&] { return session_.contexts().has_ended(context_, first()); });
@@ -355,8 +358,8 @@ private:
         oldest_ = c.place_;
         session_.attend_to(*this);
     }
-    // The order among those that wait is the first member's: this one takes the first of their places, and the
-    // others keep the rest in their order.
+    // The order among those that wait is the first member's: this one takes the first of their places,
+    // and the others keep the rest in their order.
     void take_first_place(named_call& c) noexcept {
         for (auto at = std::find(calls_.begin(), calls_.end(), &c); at != calls_.begin();)
             if (named_call& before = **--at; before.waits_) std::swap(before.place_, c.place_);
@@ -388,7 +391,8 @@ private:
     std::size_t waiting_ = 0;        // of them, for their turn
     bool is_advancing_ = false;
     std::deque<std::string> due_; // what the first member has started, and this rank has not
-    // Names that this rank has told, or used up; and on the first member, how many each other one has used up.
+    // Names that this rank has told, or used up; and on the first member, how many each other one has
+    // used up.
     struct {
         std::uint64_t mine = 0, least = 0;
         std::vector<std::uint64_t> by;

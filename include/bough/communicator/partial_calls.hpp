@@ -2,16 +2,17 @@
 // partial_calls: the partial calls of a communicator (bough/call/partial.hpp): who takes part in each.
 //
 // One rank of the call, the decider, decides. Each other rank tells it "here" when it makes the call. The
-// decider waits for all, but only for so long after it has come itself. Then it tells those that have come
-// who they are, and they alone do the collective, with a plan for so many ranks. When that has ended, the
-// decider sends the result to each rank that had not come. It lies there, as a control message, until that
-// rank makes the call. So a late rank waits for nobody but the decider, and nobody waits for a late rank.
+// decider waits for all, but only for so long after it has come itself. Then it tells those that have
+// come who they are, and they alone do the collective, with a plan for so many ranks. When that has
+// ended, the decider sends the result to each rank that had not come. It lies there, as a control
+// message, until that rank makes the call. So a late rank waits for nobody but the decider, and nobody
+// waits for a late rank.
 //
 // A call has one number on all ranks, as any call: whoever takes part starts an operation of that number.
 // A late rank starts one without steps. So what is known of every call holds for these: one that differs,
-// is refused or given up ends with its error on all ranks. All messages of a call have one signature, which
-// has the terms in the place of the plan. Until a rank knows who takes part, it looks for messages of the
-// call that have another one (session::cannot_start).
+// is refused or given up ends with its error on all ranks. All messages of a call have one signature,
+// which has the terms in the place of the plan. Until a rank knows who takes part, it looks for messages
+// of the call that have another one (session::cannot_start).
 //
 // *Memory*: the results that a rank has not fetched lie with that rank, or with the decider while the
 // transport takes no more. They are at most `most_behind` for each rank and decider: before a decider
@@ -97,7 +98,8 @@ public:
         late,       // so is result()
         fails,      // with `why`; without one, the start of an operation says why
     };
-    // This rank makes a call: waits until its part in it is known. Pre: `made.terms` are fit for this communicator.
+    // This rank makes a call: waits until its part in it is known. Pre: `made.terms` are fit for this
+    // communicator.
     part enter(const partial_call& made, const waiting_hook& hook, status& why) {
         now_ = made;
         past_.signatures[made.tag.operation % past_.signatures.size()] = {made.tag.operation, made.signature};
@@ -136,7 +138,8 @@ public:
         return std::span(decision_).subspan(sizeof(header) + mask_bytes());
     }
 
-    // The decider has chosen a plan: tells those that take part who they are, and the identity of the plan.
+    // The decider has chosen a plan: tells those that take part who they are, and the identity of the
+    // plan.
     void tell(std::uint64_t plan) {
         const std::vector<std::byte> bytes = message(said::set, plan, {});
         for_each_other(true, [&](rank_t r) { say(r, bytes); });
@@ -189,7 +192,8 @@ private:
     static constexpr std::uint32_t mark = 0x7061'7274;
 
     enum class said : std::uint32_t { here, set, result };
-    // What a message begins with. Behind it: nothing; one bit for each rank of the communicator; these and the result.
+    // What a message begins with. Behind it: nothing; one bit for each rank of the communicator; these
+    // and the result.
     struct header {
         call_signature signature{};
         std::uint64_t plan = 0;
@@ -256,7 +260,8 @@ private:
         if (h.what == said::here)
             std::erase_if(past_.sent,
                           [&](const auto& s) { return s.first == from && !contexts::before(h.operation, s.second); });
-        // A call may have ended well here before the first message comes that differs: two ranks may have decided it.
+        // A call may have ended well here before the first message comes that differs: two ranks may have
+        // decided it.
         const auto& [number, mine] = past_.signatures[h.operation % past_.signatures.size()];
         if (number != h.operation || differs_) return;
         if (!(h.signature == mine)) {

@@ -45,7 +45,8 @@ struct bound_schedule {
     constexpr bound_view view() const noexcept {
         return {blocks, plan_id, may_hold, steps, places, after, waits, start, channels, receives, planes, operands};
     }
-    // How many operands each of its series of combines has; 0: it was not bound as a plan that combines in series.
+    // How many operands each of its series of combines has; 0: it was not bound as a plan that combines
+    // in series.
     constexpr std::uint32_t series_operands() const noexcept { return operands.empty() ? 0 : operands[0]; }
 };
 
@@ -200,7 +201,8 @@ private:
     }
     constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back({earlier, later}); }
     // Bound step `later` waits for what step `i` waits for. A part that is read where it came with its
-    // message waits for nothing: what overwrites its place waits for what the part should have waited for.
+    // message waits for nothing: what overwrites its place waits for what the part should have waited
+    // for.
     constexpr void wait_like(std::uint32_t later, std::uint32_t i) {
         for (const std::uint32_t before : order_.of(i)) {
             wait(later, bound_index_[before]);

@@ -81,7 +81,8 @@ public:
             at->readers = static_cast<std::uint32_t>(entries_.size() - 1);
         }
     }
-    // What step `w`, which has the number `by`, writes. `message`: if it is a receive, the first part of its message.
+    // What step `w`, which has the number `by`, writes. `message`: if it is a receive, the first part of
+    // its message.
     template <class F>
     constexpr void write(const step& w, std::uint32_t by, std::uint32_t message, F&& depends_on) {
         if (w.out.count == 0) return;

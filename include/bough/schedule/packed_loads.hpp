@@ -24,8 +24,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // Stands where a plane does not hold a slice.
 inline constexpr std::uint32_t not_loaded = 0xffff'ffffu;
 
-// Feed it what steps read and write in packed planes, unless it is empty, in program order; what a step reads
-// before what it writes.
+// Feed it what steps read and write in packed planes, unless it is empty, in program order; what a step
+// reads before what it writes.
 template <int = 0>
 class packed_loads {
 public:
@@ -42,7 +42,8 @@ public:
         p.is_read = true;
         return find(p, s);
     }
-    // The entry that step `by` writes. Before a new load begins, calls forget(entry) for all of the one before.
+    // The entry that step `by` writes. Before a new load begins, calls forget(entry) for all of the one
+    // before.
     template <class F>
     constexpr std::uint32_t write(const step& by, F&& forget) {
         const slice& s = by.out;
@@ -105,7 +106,8 @@ private:
         const std::uint32_t e = table_[slot_of(s)];
         return e != not_loaded && entries_[e].load == p.load ? e : not_loaded;
     }
-    // The table has an entry of every slice: the first of the latest load that has it. At least half of it is free.
+    // The table has an entry of every slice: the first of the latest load that has it. At least half of
+    // it is free.
     constexpr void note(std::uint32_t made) {
         single_ = single_ && entries_[made].what.count == 1;
         if (table_.size() < 2 * entries_.size()) {

@@ -57,7 +57,8 @@ namespace bough::inline BOUGH_ABI {
 struct pack_options {
     std::uint32_t most_trees = 32;   // that blocks may go over, of each rank if all are roots
     std::uint32_t most_steps = 4096; // of the search
-    // Of an allgather or reduce_scatter: what each rank has of the vector, in proportion, if not the same.
+    // Of an allgather or reduce_scatter: what each rank has of the vector, in proportion, if not the
+    // same.
     std::vector<double> weights{};
 };
 

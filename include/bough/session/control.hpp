@@ -104,9 +104,9 @@ public:
     const std::vector<control_message>& inbox() const noexcept { return inbox_; }
     // Pre: read() or completed() has given the message.
     void keep(control_message&& m) { inbox_.push_back(std::move(m)); }
-    // Calls use(message) for each message of the inbox, in order. If it returns true, the message is used up;
-    // if it throws, the message stays, and it is heard no further. It may take the message's bytes. It
-    // must not change the inbox.
+    // Calls use(message) for each message of the inbox, in order. If it returns true, the message is used
+    // up; if it throws, the message stays, and it is heard no further. It may take the message's bytes.
+    // It must not change the inbox.
     template <class F>
     void hear(const F& use) {
         for (std::size_t i = 0; i != inbox_.size();) {

@@ -4,11 +4,12 @@
 // A message belongs to the operation that its envelope names. Within the operation it belongs to
 // the channel of its sender, whose messages come in their order. A message that comes before its
 // operation has started, or before its epoch has begun here, is kept among the early ones
-// (unexpected.hpp); its sender may ask when that is over (early_reports.hpp). One of a past epoch or of a lost rank is stale: it is dropped. Matching says
-// whose a message is; what follows from that is decided in bough/session/core.hpp.
+// (unexpected.hpp); its sender may ask when that is over (early_reports.hpp). One of a past epoch or of a
+// lost rank is stale: it is dropped. Matching says whose a message is; what follows from that is decided
+// in bough/session/core.hpp.
 //
-// It needs the transport, of the membership the epoch, the control, and the operations in flight. Of these
-// it moves channels and held messages, and counts what they have sent ahead.
+// It needs the transport, of the membership the epoch, the control, and the operations in flight. Of
+// these it moves channels and held messages, and counts what they have sent ahead.
 #ifndef BOUGH_SESSION_MATCHING_HPP
 #define BOUGH_SESSION_MATCHING_HPP
 
@@ -65,7 +66,8 @@ public:
     // Takes out the first early message of an operation.
     bool next_early(event& e, const session_operation& op) { return early_.next_of(e, op.tag_); }
 
-    // Has a message come early that has the number of this call, and shows that its sender has made another one?
+    // Has a message come early that has the number of this call, and shows that its sender has made
+    // another one?
     bool has_another(const envelope& call) const {
         return early_.any([&](const event& e) {
             return members_.is_of_epoch(e.envelope) && same_call(e.envelope, call) && differ(e.envelope, call);

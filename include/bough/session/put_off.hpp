@@ -4,9 +4,9 @@
 // transport. They are taken in later, in their order for each peer.
 //
 // If memory runs out here, the group ends (failure.hpp), so most messages are void then. Not so what an
-// agreement says, messages of an epoch that has not begun here, and the end of a member's calls: agreements
-// go on beyond the end of a group. If a rank lost them, it would wait for them until the deadline, and
-// take their sender for dead.
+// agreement says, messages of an epoch that has not begun here, and the end of a member's calls:
+// agreements go on beyond the end of a group. If a rank lost them, it would wait for them until the
+// deadline, and take their sender for dead.
 //
 // It needs the membership, control, the operations in flight, the matching, which has the early messages,
 // the failure, and the disputes.
@@ -48,8 +48,8 @@ public:
     put_off& operator=(const put_off&) = delete;
 
     bool empty() const noexcept { return waiting_.empty(); }
-    // An arrival that no operation in flight expects. True: `m` is a control message of this epoch. Throws if
-    // memory runs out.
+    // An arrival that no operation in flight expects. True: `m` is a control message of this epoch.
+    // Throws if memory runs out.
     BOUGH_COLD bool take(const event& e, control_message& m) {
         const envelope& tag = e.envelope;
         if (tag.segment > inquiry_segment || !members_.is_of_epoch(tag)) return take_control(e, m);
@@ -66,7 +66,8 @@ public:
         }
         return false;
     }
-    // Takes in what has waited, as far as there is memory by now. Calls f(message) for each control message.
+    // Takes in what has waited, as far as there is memory by now. Calls f(message) for each control
+    // message.
     template <class F>
     BOUGH_COLD void retry(const F& f) {
         while (!waiting_.empty()) {

@@ -156,8 +156,8 @@ public:
         ring_for_the_rest();
     }
 
-    // For a call that this rank prepares by control messages (bough/communicator/partial_calls.hpp): would it end with
-    // an error at once, if it started now? `call` is signed.
+    // For a call that this rank prepares by control messages (bough/communicator/partial_calls.hpp):
+    // would it end with an error at once, if it started now? `call` is signed.
     bool cannot_start(const envelope& call) const {
         return with_lock([&] { return forked() || core_.cannot_start(call); });
     }
@@ -220,7 +220,7 @@ public:
     }
 
     // Is there work to do before the next call? That is: operations in flight, calls that wait for their
-    // turn, an open dispute, messages that others must still be sent, or bytes that wait in the transport.
+    // turn, an open dispute, messages that are still to be sent, or bytes that wait in the transport.
     bool busy() const {
         const lock_guard held = hold();
         if (forked()) return false;
@@ -228,8 +228,8 @@ public:
                core_.unsent() || core_.is_disputed();
     }
 
-    // Wakes what drives the session beside its callers (a progress thread, an executor), if there is work.
-    // May throw if memory runs out: then perhaps nothing but the callers moves it on.
+    // Wakes what drives the session beside its callers (a progress thread, an executor), if there is
+    // work. May throw if memory runs out: then perhaps nothing but the callers moves it on.
     void ring() {
         if constexpr (HearsOfStarts<T>) {
             const lock_guard held = hold();
@@ -300,8 +300,8 @@ public:
         const lock_guard held = hold();
         core_.open(context, members);
     }
-    // Pre: none of its operations is in flight on this rank, and the epoch is that of open_communicator().
-    // `is_last`: this rank leaves the group with it, and need not tell the others.
+    // Pre: none of its operations is in flight on this rank, and the epoch is that of
+    // open_communicator(). `is_last`: this rank leaves the group with it, and need not tell the others.
     void let_go_of_communicator(std::uint16_t context, bool is_last) {
         const lock_guard held = hold();
         if (forked()) return;
@@ -323,8 +323,8 @@ public:
     }
     // --- for bough/communicator/call_order.hpp ---
 
-    // From now on all that polls this session attends to `a`, until leave(). Call it again when its oldest
-    // call that waits is another one.
+    // From now on all that polls this session attends to `a`, until leave(). Call it again when its
+    // oldest call that waits is another one.
     void attend_to(detail::attendant& a) {
         const lock_guard held = hold();
         core_.attend_to(a);
@@ -375,7 +375,7 @@ public:
         return forked() || core_.messages().has_told(to);
     }
     static constexpr std::uint16_t shrink_context = bough::contexts::none;
-    // The messages of this session to others, and theirs; send_control() sends one. Only within with_lock.
+    // The messages of this session, and of others to it; send_control() sends one. Within with_lock.
     detail::control<T>& messages() noexcept { return core_.messages(); }
     const detail::control<T>& messages() const noexcept { return core_.messages(); }
     // Something that runs on control messages has failed: poisons the group with `why`, as a failed

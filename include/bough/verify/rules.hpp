@@ -89,8 +89,9 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Checks what the steps of a rank do with packed planes: what is read there is held, and no load has a block
-// twice. The largest loads count as scratch blocks. `touched` is settled; `kinds` has a zero for each of its places.
+// Checks what the steps of a rank do with packed planes: what is read there is held, and no load has a
+// block twice. The largest loads count as scratch blocks. `touched` is settled; `kinds` has a zero for
+// each of its places.
 constexpr scratch_fault check_packed(std::span<const step> steps, const block_places<>& touched, block_t limit,
                                      unsigned char* kinds, packed_loads<>& loads, std::uint64_t& used) {
     loads.clear();
@@ -119,8 +120,8 @@ constexpr scratch_fault check_packed(std::span<const step> steps, const block_pl
     return {};
 }
 
-// Counts the scratch blocks that the steps of a rank write to planes that are not packed, each once. `touched`
-// is settled; `written` has a zero for each of its places.
+// Counts the scratch blocks that the steps of a rank write to planes that are not packed, each once.
+// `touched` is settled; `written` has a zero for each of its places.
 constexpr scratch_fault check_scratch(std::span<const step> steps, const block_places<>& touched, block_t limit,
                                       unsigned char* written, std::uint64_t& used) {
     if (touched.buffers() <= 2) return {};

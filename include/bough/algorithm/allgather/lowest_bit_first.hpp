@@ -46,7 +46,8 @@ struct lowest_bit_first_allgather {
     block_t aggregation_limit = 0;
     // The most blocks of scratch memory: limits messages as far as that takes; 0: no limit.
     block_t scratch_limit = 0;
-    // Counts the scratch memory as the reduce_scatter does, so that both of an allreduce stay within the limit.
+    // Counts the scratch memory as the reduce_scatter does, so that both of an allreduce stay within the
+    // limit.
     bool after_reduce_scatter = false;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

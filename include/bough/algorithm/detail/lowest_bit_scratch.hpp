@@ -84,8 +84,8 @@ private:
     std::uint64_t size_, walked_;
 };
 
-// The most blocks in a message: a power of two within both limits. 0: there is no limit. needs(limit) says
-// how many scratch blocks a limit takes.
+// The most blocks in a message: a power of two within both limits. 0: there is no limit. needs(limit)
+// says how many scratch blocks a limit takes.
 template <class Needs>
 constexpr block_t lowest_bit_limit(rank_t size, block_t aggregation_limit, block_t scratch_limit, Needs&& needs) {
     if (aggregation_limit == 0 && scratch_limit == 0) return 0;

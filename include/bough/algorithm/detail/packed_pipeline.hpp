@@ -63,8 +63,8 @@ struct packed_places {
     std::uint32_t first_plane = 0; // child i lands in scratch plane first_plane + i
 };
 
-// A rank's part in each of the trees. `up` and `down` have as many trees, or one of them has none; there is
-// a run for each.
+// A rank's part in each of the trees. `up` and `down` have as many trees, or one of them has none; there
+// is a run for each.
 template <int = 0>
 class packed_pipeline {
 public:
@@ -136,8 +136,8 @@ private:
     std::vector<std::uint32_t> up_turn_, down_turn_; // the turn of a tree's first block
 };
 
-// The scratch blocks of such a rank: what its children send it, and what it combines, which a root does in
-// its output.
+// The scratch blocks of such a rank: what its children send it, and what it combines, which a root does
+// in its output.
 constexpr block_t packed_landing(std::span<const table> up, std::span<const packed_run> runs, rank_t rank) {
     block_t sum = 0;
     for (std::size_t t = 0; t != up.size(); ++t) sum += up[t].child_count(rank) * runs[t].count();

@@ -8,7 +8,8 @@
 // crosses the borders of groups of neighbours (see schedule/traffic.hpp).
 //
 // Ranks       any
-// Op          commutative: a block's partial results are of neighbours on the circle, which may pass rank 0
+// Op          commutative: a block's partial results are of neighbours on the circle, which may pass rank
+//             0
 // Rounds      q = ceil(log2 p): optimal; with a limit of 2^a, a < q: a + 2^(q-a) - 1, and p - 1 if a = 0
 // Traffic     a rank sends p - 1 blocks: optimal
 // Combines    p - 1 blocks a rank: optimal
@@ -117,8 +118,8 @@ private:
                 [&](rank_t o, bool) { combine(around, tree, from, landed, rank, o - distance, distance, out); });
         });
     }
-    // Messages are put together, land and accumulate in packed planes; only the few partial results that are
-    // there to the end have a plane with room for each block.
+    // Messages are put together, land and accumulate in packed planes; only the few partial results that
+    // are there to the end have a plane with room for each block.
     constexpr void emit_limited(const dimensions& at, rank_t rank, block_t limit, StepSink auto& out) const {
         const detail::circle around{at.size};
         const detail::lowest_bit_tree tree(at.size, limit);

@@ -30,8 +30,8 @@ public:
         std::vector<double> prices{}; // that prove the bound for such trees
     };
 
-    // `weights`: what the rank of each root has of the vector, in proportion, where all ranks are roots; empty: the
-    // same. Pre: over.check(at.size) is ok; weights are right (are_weights).
+    // `weights`: what the rank of each root has of the vector, in proportion, where all ranks are roots;
+    // empty: the same. Pre: over.check(at.size) is ok; weights are right (are_weights).
     packing_search(const network& over, const dimensions& at, const std::vector<double>& weights = {})
         : over_(over), at_(at), share_of_(at.size, 1.0 / at.size), paths_(std::size_t{at.size} * at.size),
           row_(over.links().size(), none) {

@@ -51,8 +51,8 @@ private:
     std::vector<double> busy_; // ns
 };
 
-// The fewest trees that are as good as shares could be, or else the best that are found: as many of each of
-// some groups, such as the trees of each root. A Column has the load of each link, and its group;
+// The fewest trees that are as good as shares could be, or else the best that are found: as many of each
+// of some groups, such as the trees of each root. A Column has the load of each link, and its group;
 // cheapest(prices, group) makes one. The shares of each group have one sum.
 template <class Column>
 class whole_trees {

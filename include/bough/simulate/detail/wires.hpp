@@ -80,8 +80,9 @@ public:
         free_ = m;
         ++taken_;
     }
-    // May a message go onto the links? Not before those of its channel that set out earlier have left them.
-    // They need not be those before it on the channel: a rendezvous sets out when it has its answer.
+    // May a message go onto the links? Not before those of its channel that set out earlier have left
+    // them. They need not be those before it on the channel: a rendezvous sets out when it has its
+    // answer.
     constexpr bool takes_turn(std::uint32_t m) noexcept {
         sim_channel& c = channels_[messages_[m].channel];
         if (c.flows == none) c.flows = m;

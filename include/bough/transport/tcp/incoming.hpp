@@ -62,7 +62,8 @@ public:
     void report_protocol_error() noexcept { (void)broken(); }
 
     // Writes arrivals to `events`, and appends the ends of takes to `ends`. Sets `moved` if bytes
-    // were read. If memory runs out behind the first arrival, that is all for now: the next call tries again.
+    // were read. If memory runs out behind the first arrival, that is all for now: the next call tries
+    // again.
     template <class Stream>
     std::size_t poll(Stream& stream, std::span<event> events, due_events& ends, bool& moved) {
         std::size_t found = 0;

@@ -87,11 +87,12 @@ public:
     }
     bool empty() const noexcept { return all_.empty(); }
     std::uint64_t turned_away() const noexcept { return turned_away_; }
-    // What differs, if a connection came from a build that may not talk to this one. It has proved nothing.
+    // What differs, if a connection came from a build that may not talk to this one. It has proved
+    // nothing.
     const status& other_build() const noexcept { return other_build_; }
     // How often a connection could not be accepted, while there was no other one to close instead,
-    // because the process or the system was out of descriptors or memory; and how often one was turned away while
-    // there was no memory to check what it said.
+    // because the process or the system was out of descriptors or memory; and how often one was turned
+    // away while there was no memory to check what it said.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
     // Accepts what waits at a listening socket. `is_near`: a Unix socket.
