@@ -180,6 +180,34 @@ TEST_CASE("evidence: a rank does not wait for one that has ended the same call")
     CHECK(d.ranks == std::vector<rank_t>{1});
 }
 
+TEST_CASE("evidence: a rank may wait for more than its recording names") {
+    // All of those that rank 0 names have ended its call, and stand in the next one; it waits for rank 13.
+    constexpr rank_t size = detail::waiting_record::most + 2;
+    std::vector<recording> all;
+    for (rank_t r = 0; r != size; ++r) {
+        const bool has_ended = r != 0 && r != 13;
+        all.push_back(of_rank(r, {call(3, has_ended ? ended : in_flight)}));
+        if (has_ended) all[r].calls.push_back(call(4, in_flight));
+        all[r].head.of.size = size;
+        all[r].members.clear();
+        for (rank_t m = 0; m != size; ++m) all[r].members.push_back(m);
+    }
+    all[0].head.moment.ticks = 1;
+    all[0].head.moment.in_flight = 1;
+    detail::waiting_record& w = all[0].head.moment.waiting[0];
+    w.number = 3;
+    w.count = detail::waiting_record::most + 1;
+    for (rank_t i = 0; i != detail::waiting_record::most; ++i) w.edges[i] = {i + 1, 0};
+    const evidence known(all);
+    CHECK(known.waits_for(known.blocked().at(0)).empty());
+    CHECK(known.waits(known.blocked().at(0)));
+    CHECK_FALSE(known.waits(known.blocked().at(13)));
+    const diagnosis d = detail::diagnostician(all).find();
+    CAPTURE(d.sentence);
+    CHECK(d.what == diagnosis::cause::waiting); // of ranks 1 to 12, nobody waits for any
+    CHECK(d.ranks.empty());
+}
+
 TEST_CASE("evidence: the latest call of a rank in words") {
     std::vector<recording> all{of_rank(0, {call(7, ended)}), of_rank(0, {call(9, ended)}, 4), of_rank(1, {})};
     {

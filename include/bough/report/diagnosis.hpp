@@ -333,7 +333,7 @@ private:
         for (const auto& [r, at] : known_.blocked())
             for (const rank_t of : known_.waits_for(at))
                 if (const auto its = known_.blocked().find(of);
-                    its != known_.blocked().end() && known_.waits_for(its->second).empty())
+                    its != known_.blocked().end() && !known_.waits(its->second))
                     ends.insert(of);
         if (ends.empty()) return {};
         diagnosis d{cause::stuck, {ends.begin(), ends.end()}, {}};

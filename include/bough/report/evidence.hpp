@@ -94,8 +94,8 @@ public:
             return end != 0 && mine->second->time_of(c->begin) > end;
         });
     }
-    // The ranks for which a rank waits in this call, at most twelve of them. One that has ended the call
-    // well is not among them: what it sent has set out.
+    // The ranks for which a rank waits in this call, as far as its recording names them: the first twelve.
+    // One that has ended the call well is not among them: what it sent has set out.
     std::vector<rank_t> waits_for(const recorded_call& at) const {
         std::vector<rank_t> found;
         const waiting_record* w = at.in->waits_of(at.call->number);
@@ -104,9 +104,14 @@ public:
         for (std::uint32_t i = 0; i != std::min(w->count, waiting_record::most); ++i) {
             const auto other = its.find(w->edges[i].rank);
             const call_record* c = other == its.end() ? nullptr : other->second->find(at.call->number);
-            if (c == nullptr || !ended_well(*c) || w->count > waiting_record::most) found.push_back(w->edges[i].rank);
+            if (c == nullptr || !ended_well(*c)) found.push_back(w->edges[i].rank);
         }
         return found;
+    }
+    // Does it wait for any, also if the recording has no room for their names?
+    bool waits(const recorded_call& at) const {
+        const waiting_record* w = at.in->waits_of(at.call->number);
+        return w != nullptr && (w->count > waiting_record::most || !waits_for(at).empty());
     }
     // Does some rank say that this one was missing?
     bool is_told_missing(rank_t r) const {
