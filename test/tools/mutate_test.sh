@@ -95,4 +95,10 @@ grep -q "'fools' is neither a room nor a header; rooms are toy" err || { failure
 run 2 "$2" ''
 run 2 "$2" '--changed no_such_commit'
 run 2 "$2" '--faults 0 toy'
+run 2 "$2" '--record no_such_folder/faults toy'
+grep -q -e '--record: .*no_such_folder' err || { failures=$((failures + 1)); cat err; }
+run 2 "$2" '--table'
+run 2 "$2" '--table no_such_file'
+run 2 "$2" '--table test/mutants.txt'
+grep -q -e '--table: test/mutants.txt:1: is not a line of --record' err || { failures=$((failures + 1)); cat err; }
 exit $((failures != 0))
