@@ -12,15 +12,15 @@
 //
 // Ranks       those for which the trees were made
 // Op          commutative: the trees do not keep rank order
-// Rounds      n blocks are n / k chunks, of k trees, or of k p with each rank as the root of k; a chunk
-//             moves one link further a turn, so there are n / k + d turns, where d is the depth of the
-//             trees, of both together for allreduce
-// Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries n / k for each of its trees
+// Rounds      n blocks are c chunks, a block of each tree: c = n / k for k trees, n / (k p) with each rank
+//             as the root of k; a chunk moves one link further a turn, so there are c + d turns, where d is
+//             the depth of the trees, of both together for allreduce
+// Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries c for each of its trees
 // Combines    (p - 1) n blocks in all; a broadcast and an allgather none
 // Scratch     reduce, reduce_scatter: on an inner rank, for each block of a tree, one to land in for each
 //             child and one to accumulate in, but for the root; allreduce: only to land in; otherwise
 //             none
-// Time        beta m of the busiest link, and d / (n / k) of it for filling the pipeline
+// Time        beta m of the busiest link, and d / c of it for filling the pipeline
 // Determinism the bracket of a block depends on its tree; every rank of an allreduce gets the root's bits
 // Pre         allgather, reduce_scatter: as many blocks for each rank; blocks of ranks may differ in
 //             length

@@ -147,7 +147,7 @@ bool in_a_row(const dimensions& at, const network& over) {
     return between(0, at.size - 1) == steps;
 }
 
-// The trees that carry most over this network, in 4 to 256 chunks.
+// The trees that carry most over this network, in 4, 16, 64, ... chunks of at most 1024 blocks in all.
 template <class Goal>
 void add_packed_trees(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (what.bytes / 4 < 512) return;
