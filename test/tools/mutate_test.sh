@@ -7,7 +7,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/tools" "$scratch/include/bough/toy" "$scratch/test/toy" "$scratch/test/support"
 cp "$1/tools/mutate" "$scratch/tools"
-cp "$1/test/support/catch.hpp" "$1/test/support/deadline_listener.cpp" "$scratch/test/support"
+cp "$1/test/support/catch.hpp" "$1/test/support/listener.hpp" "$1/test/support/deadline_listener.cpp" "$scratch/test/support"
 cd "$scratch"
 git init -q . 2>/dev/null
 cat >include/bough/toy/clamp.hpp <<'END'
