@@ -4,7 +4,7 @@
 //
 // What a packed plane holds at one time is a load: slices, one behind the other. A slice that is
 // written
-//   - stays in its place if the same step reads it: a combine that accumulates there,
+//   - stays in its place if the same step reads it: a combine that accumulates there, or a copy onto itself,
 //   - goes behind the others if nothing of the load has been read so far,
 //   - begins a new load otherwise: all that the plane held is gone.
 // A load is a message that comes in parts, or one that is put together part by part and then leaves.
@@ -49,7 +49,7 @@ public:
         const slice& s = by.out;
         plane& p = plane_of(s);
         written_ = not_loaded;
-        if (by.verb == verb::combine && (by.a == s || by.b == s))
+        if ((by.reads_a() && by.a == s) || (by.reads_b() && by.b == s))
             if (const std::uint32_t held = find(p, s); held != not_loaded) return held;
         const auto made = static_cast<std::uint32_t>(entries_.size());
         if (p.first == not_loaded || p.is_read) {
