@@ -166,6 +166,19 @@ TEST_CASE("bound: what overwrites the place of a part waits for those that read 
     CHECK(std::ranges::equal(after(b, 1), std::array{5u}));
 }
 
+TEST_CASE("bound: what begins a load waits for those that read the load before a part that was not copied there") {
+    // Each part is combined where it came, so the plane still has block 0 when the last copy comes.
+    const buffer p0 = packed_scratch(0), s2 = scratch(2);
+    const auto b =
+        bound_of({copy_step(part(input, 0), part(p0, 0)), send_step(1, part(p0, 0)), receive_step(2, part(p0, 1), true),
+                  receive_step(2, part(s2, 2)), combine_step(part(input, 1), part(p0, 1), part(output, 1)),
+                  combine_step(part(input, 2), part(s2, 2), part(output, 2)), copy_step(part(input, 3), part(p0, 3))},
+                 4);
+    REQUIRE(b.steps.size() == 6); // the message is one step
+    CHECK(b.waits[2] == 0);
+    CHECK(std::ranges::equal(after(b, 1), std::array{5u}));
+}
+
 TEST_CASE("bound: what is added to a load waits for those that read the load before") {
     const auto packed = [](block_t b) { return part(packed_scratch(0), b); };
     const auto b = bound_of({copy_step(part(input, 0), packed(0)), copy_step(part(input, 1), packed(1)),

@@ -10,6 +10,7 @@
 #include <bough/engine/prepared.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,151 +36,147 @@ void mix_all(const void*, const std::byte* lower, const std::byte* upper, std::b
 }
 
 constexpr block_t blocks = 6;
-constexpr std::uint32_t planes = 3; // the first two are packed
 constexpr rank_t peers = 3;
+constexpr std::array buffers{input, packed_scratch(0), packed_scratch(1), scratch(2), scratch(3)};
 
 // A schedule, and what it does when its steps run one after the other.
-struct scenario {
+class scenario {
+public:
     std::vector<step> steps;
     std::vector<std::uint64_t> offsets{0};
     bytes in;
-    std::map<std::pair<std::uint32_t, block_t>, bytes> memory;              // by buffer and block
-    std::map<rank_t, std::vector<bytes>> sent, received;                    // by peer: its messages
-    std::vector<std::vector<block_t>> held{planes, std::vector<block_t>{}}; // in a packed plane
-    std::vector<bool> is_read = std::vector<bool>(planes, false);
-    std::vector<std::uint64_t> most = std::vector<std::uint64_t>(planes, 0); // bytes of the longest load
+    std::map<rank_t, std::vector<bytes>> sent, received; // by peer: its messages
+    struct load {
+        std::vector<slice> slices;
+        bool is_read = false;
+        std::uint64_t longest = 0; // bytes
+    };
+    std::array<load, 2> loads; // of the packed planes
 
-    std::uint64_t length(block_t b) const { return offsets[b + std::size_t{1}] - offsets[b]; }
-    static buffer plane(std::uint32_t p) { return p < 2 ? packed_scratch(p) : scratch(p); }
-    bytes& at(buffer b, block_t block) { return memory[{std::uint32_t{b.index}, block}]; }
-};
-
-class maker {
-public:
-    explicit maker(random_sequence& random) : random_(random) {
-        for (block_t b = 0; b != blocks; ++b)
-            made_.offsets.push_back(made_.offsets.back() + below(below(2) != 0 ? 60 : 3));
-        for (std::uint64_t i = 0; i != made_.offsets.back(); ++i) made_.in.push_back(any_byte());
+    explicit scenario(random_sequence& random) {
         for (block_t b = 0; b != blocks; ++b) {
-            const auto first = made_.in.begin() + static_cast<std::ptrdiff_t>(made_.offsets[b]);
-            made_.at(input, b) = bytes(first, first + static_cast<std::ptrdiff_t>(made_.length(b)));
+            const std::uint64_t length = random() % (random() % 2 != 0 ? 60 : 3);
+            offsets.push_back(offsets.back() + length);
+            for (std::uint64_t i = 0; i != length; ++i)
+                memory_[{input.index, b}].push_back(static_cast<std::byte>(random() % 256));
+            const bytes& value = memory_[{input.index, b}];
+            in.insert(in.end(), value.begin(), value.end());
         }
     }
+    std::uint64_t length(const slice& s) const { return offsets[s.last()] - offsets[s.first]; }
+    // Adds a step. `message`: what a receive gets; what a send sends is put behind it. False: the step may
+    // not stand here.
+    bool add(const step& s, bytes& message) {
+        bytes a, b;
+        if (s.out.buffer == input && s.writes()) return false;
+        if ((s.reads_a() && !read(s.a, a)) || (s.reads_b() && !read(s.b, b))) return false;
+        steps.push_back(s);
+        if (s.verb == verb::send) return message.insert(message.end(), a.begin(), a.end()), true;
+        if (s.verb == verb::combine) mix_all(nullptr, a.data(), b.data(), a.data(), a.size());
+        return write(s, s.verb == verb::receive ? message : a);
+    }
+
+private:
+    bool read(const slice& s, bytes& value) {
+        if (s.buffer.packed != 0 && s.count != 0) {
+            load& from = loads[scratch_plane(s.buffer)];
+            if (std::find(from.slices.begin(), from.slices.end(), s) == from.slices.end()) return false;
+            from.is_read = true;
+        }
+        for (block_t b = s.first; b != s.last(); ++b) {
+            const auto there = memory_.find({s.buffer.index, b});
+            if (there == memory_.end()) return false;
+            value.insert(value.end(), there->second.begin(), there->second.end());
+        }
+        return true;
+    }
+    bool write(const step& by, const bytes& value) {
+        const slice& s = by.out;
+        const bool stays = (by.reads_a() && by.a == s) || (by.reads_b() && by.b == s);
+        if (s.buffer.packed != 0 && s.count != 0 && !stays) {
+            load& to = loads[scratch_plane(s.buffer)];
+            if (to.is_read) to.slices.clear(), to.is_read = false;
+            for (const slice& other : to.slices)
+                if (overlap(other, s)) return false;
+            to.slices.push_back(s);
+            std::uint64_t now = 0;
+            for (const slice& other : to.slices) now += length(other);
+            to.longest = std::max(to.longest, now);
+        }
+        auto from = value.begin();
+        for (block_t b = s.first; b != s.last(); ++b) {
+            const auto end = from + static_cast<std::ptrdiff_t>(length({s.buffer, b, 1}));
+            memory_[{s.buffer.index, b}] = bytes(from, end);
+            from = end;
+        }
+        return true;
+    }
+
+    std::map<std::pair<std::uint32_t, block_t>, bytes> memory_; // by buffer and block
+};
+
+// Draws steps, and keeps those that may stand where they are.
+class maker {
+public:
+    explicit maker(random_sequence& random) : random_(random), made_(random) {}
     scenario make() {
-        for (std::uint64_t i = 10 + below(40); i != 0; --i) switch (below(6)) {
+        for (std::uint64_t i = 20 + below(80); i != 0; --i) {
+            const slice s = any_blocks();
+            switch (below(6)) {
             case 0: receive(); break;
-            case 1: copy_in(); break;
-            case 2: accumulate(); break;
-            case 3: copy_out(); break;
-            case 4: send_all(); break;
-            default: send_some(); break;
+            case 1: send(any_parts()); break;
+            case 2: send(made_.loads[below(2)].slices); break;
+            case 3: local(copy_step(s.in(any()), s.in(any()))); break;
+            case 4: local(copy_step(s, s.in(any()))); break;
+            default: local(combine_step(s.in(any()), s.in(any()), s.in(any())));
             }
+        }
         return std::move(made_);
     }
 
 private:
     std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
-    std::byte any_byte() { return static_cast<std::byte>(random_() % 256); }
-    // A write of blocks that are not held begins a load, if anything was read.
-    void write(std::uint32_t p, block_t b, bytes value) {
-        if (p < 2) {
-            if (made_.is_read[p]) made_.held[p].clear(), made_.is_read[p] = false;
-            made_.held[p].push_back(b);
-            std::uint64_t now = 0;
-            for (const block_t h : made_.held[p]) now += made_.length(h);
-            made_.most[p] = std::max(made_.most[p], now);
-        }
-        made_.at(scenario::plane(p), b) = std::move(value);
+    buffer any() { return buffers[below(buffers.size())]; }
+    slice any_blocks() {
+        const block_t first = below(blocks), count = below(8) == 0 ? 0 : below(4) == 0 ? 2 : 1;
+        return {input, first, std::min(count, blocks - first)};
     }
-    bool may_write(std::uint32_t p, block_t b) const {
-        const auto& held = made_.held[p];
-        return p >= 2 || made_.is_read[p] || std::find(held.begin(), held.end(), b) == held.end();
+    std::vector<slice> any_parts() {
+        std::vector<slice> parts;
+        const buffer one = any();
+        const bool in_one = below(2) != 0;
+        for (std::uint32_t i = 1 + below(3); i != 0; --i) parts.push_back(any_blocks().in(in_one ? one : any()));
+        return parts;
     }
-    // A block of the plane, which is read; false: there is none.
-    bool choose(std::uint32_t p, block_t& b) {
-        if (p >= 2) return b = below(blocks), made_.memory.count({std::uint32_t{scenario::plane(p).index}, b}) != 0;
-        if (made_.held[p].empty()) return false;
-        b = made_.held[p][below(static_cast<std::uint32_t>(made_.held[p].size()))];
-        made_.is_read[p] = true;
-        return true;
-    }
-    void receive() {
-        const rank_t peer = 1 + below(peers);
-        const std::uint32_t p = below(planes);
-        std::vector<block_t> order{0, 1, 2, 3, 4, 5};
-        for (std::size_t i = order.size(); i > 1; --i)
-            std::swap(order[i - 1], order[below(static_cast<std::uint32_t>(i))]);
-        order.resize(1 + below(4));
-        for (const block_t b : order)
-            if (!may_write(p, b)) return;
-        bytes message;
-        for (const block_t b : order) {
-            bytes part;
-            for (std::uint64_t i = 0; i != made_.length(b); ++i) part.push_back(any_byte());
-            message.insert(message.end(), part.begin(), part.end());
-            made_.steps.push_back(receive_step(peer, {scenario::plane(p), b, 1}, b != order.back()));
-            write(p, b, std::move(part));
-        }
-        made_.received[peer].push_back(std::move(message));
-    }
-    void copy_in() {
-        const std::uint32_t p = below(planes);
-        const block_t b = below(blocks);
-        if (!may_write(p, b)) return;
-        made_.steps.push_back(copy_step({input, b, 1}, {scenario::plane(p), b, 1}));
-        write(p, b, made_.at(input, b));
-    }
-    void accumulate() {
-        const std::uint32_t p = below(planes);
-        block_t b = 0;
-        if (!choose(p, b)) return;
-        const slice there{scenario::plane(p), b, 1};
-        made_.steps.push_back(combine_step({input, b, 1}, there, there));
-        bytes& value = made_.at(there.buffer, b);
-        mix_all(nullptr, made_.at(input, b).data(), value.data(), value.data(), value.size());
-    }
-    void copy_out() {
-        const std::uint32_t p = below(planes), to = (p + 1 + below(planes - 1)) % planes;
-        const bool was_read = made_.is_read[p];
-        block_t b = 0;
-        if (!choose(p, b)) return;
-        if (!may_write(to, b)) return void(made_.is_read[p] = was_read);
-        const slice from{scenario::plane(p), b, 1}, into{scenario::plane(to), b, 1};
-        bytes value = made_.at(from.buffer, b);
-        if (below(2) != 0) {
-            made_.steps.push_back(copy_step(from, into));
-        } else {
-            made_.steps.push_back(combine_step(from, {input, b, 1}, into));
-            mix_all(nullptr, value.data(), made_.at(input, b).data(), value.data(), value.size());
-        }
-        write(to, b, std::move(value));
+    void local(const step& s) {
+        scenario tried = made_;
+        bytes none;
+        if (tried.add(s, none)) made_ = std::move(tried);
     }
     void send(const std::vector<slice>& parts) {
+        scenario tried = made_;
+        const rank_t peer = 1 + below(peers);
+        bytes message;
+        for (std::size_t i = 0; i != parts.size(); ++i)
+            if (!tried.add(send_step(peer, parts[i], i + 1 != parts.size()), message)) return;
+        if (!parts.empty()) tried.sent[peer].push_back(std::move(message)), made_ = std::move(tried);
+    }
+    void receive() {
+        scenario tried = made_;
+        const std::vector<slice> parts = any_parts();
         const rank_t peer = 1 + below(peers);
         bytes message;
         for (std::size_t i = 0; i != parts.size(); ++i) {
-            made_.steps.push_back(send_step(peer, parts[i], i + 1 != parts.size()));
-            const bytes& part = made_.at(parts[i].buffer, parts[i].first);
+            for (std::size_t k = 0; k != i; ++k)
+                if (overlap(parts[k], parts[i])) return; // nobody could tell which was first
+            bytes part;
+            for (std::uint64_t n = made_.length(parts[i]); n != 0; --n)
+                part.push_back(static_cast<std::byte>(below(256)));
+            if (!tried.add(receive_step(peer, parts[i], i + 1 != parts.size()), part)) return;
             message.insert(message.end(), part.begin(), part.end());
         }
-        made_.sent[peer].push_back(std::move(message));
-    }
-    void send_all() {
-        const std::uint32_t p = below(2);
-        std::vector<slice> parts;
-        for (const block_t b : made_.held[p]) parts.push_back({scenario::plane(p), b, 1});
-        if (parts.empty()) return;
-        made_.is_read[p] = true;
-        send(parts);
-    }
-    void send_some() {
-        std::vector<slice> parts;
-        for (std::uint32_t i = 1 + below(3); i != 0; --i) {
-            const std::uint32_t p = below(planes);
-            block_t b = 0;
-            if (choose(p, b)) parts.push_back({scenario::plane(p), b, 1});
-        }
-        if (!parts.empty()) send(parts);
+        tried.received[peer].push_back(std::move(message));
+        made_ = std::move(tried);
     }
 
     random_sequence& random_;
@@ -249,7 +246,7 @@ void run(const scenario& s, random_sequence& random) {
             }
         }
         REQUIRE(port.right);
-        REQUIRE(work.scratch_bytes() >= s.most[0] + s.most[1]);
+        REQUIRE(work.scratch_bytes() >= s.loads[0].longest + s.loads[1].longest);
         std::size_t messages = 0;
         for (const auto& [peer, list] : s.sent) messages += list.size();
         REQUIRE(port.sent == messages);

@@ -41,9 +41,11 @@ static_assert([] {
     if (loads.read(packed(0, 2)) != b || loads.read(packed(0, 7)) != a ||
         loads.read(packed(0, 3)) != detail::not_loaded)
         return false;
-    // A combine that accumulates stays where it is; other writes begin a load, also of a block that is
+    // What the same step reads stays where it is; other writes begin a load, also of a block that is
     // there.
     if (loads.write(combine_step(packed(0, 2), in(2), packed(0, 2))) != b) return false;
+    if (loads.write(combine_step(in(2), packed(0, 2), packed(0, 2))) != b) return false;
+    if (loads.write(copy_step(packed(0, 2), packed(0, 2))) != b) return false;
     const std::uint32_t c = loads.write(receive_step(1, packed(0, 7)));
     return loads[c].load != loads[a].load && loads.read(packed(0, 2)) == detail::not_loaded &&
            loads.read(packed(0, 7)) == c && loads.most_blocks() == 2 && loads.loads() == 2;
@@ -113,18 +115,35 @@ TEST_CASE("verify: no block twice in a load, none in part, no packed input or ou
         return judge(broadcast, pair, std::vector<test::steps>{before, receiver}).fault;
     };
     CHECK(of_sender({copy_step(in(0, 2), packed(0, 0, 2)), copy_step(in(2), packed(0, 2))}) == fault::none);
-    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(0), packed(0, 0))}) == fault::bad_slice);
-    CHECK(of_sender({copy_step(in(0, 2), packed(0, 0, 2)), copy_step(in(1, 2), packed(0, 1, 2))}) == fault::bad_slice);
+    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(0), packed(0, 0))}) == fault::bad_load);
+    CHECK(of_sender({copy_step(in(0, 2), packed(0, 0, 2)), copy_step(in(1, 2), packed(0, 1, 2))}) == fault::bad_load);
     CHECK(of_sender({copy_step(in(0, 2), packed(0, 0, 2)), copy_step(packed(0, 0), plane(1))}) ==
           fault::read_of_nothing);
-    CHECK(of_sender({copy_step(in(0), {buffer{output.index, true}, 0, 1})}) == fault::bad_slice);
-    // A plane of the same number that is not packed has memory of its own, but takes the value.
-    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(0), plane(0)), copy_step(plane(0), plane(1))}) ==
-          fault::none);
-    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(0), plane(0)), copy_step(packed(0, 0), plane(1))}) ==
-          fault::read_of_nothing);
-    CHECK(of_sender({copy_step(in(0), plane(0)), copy_step(in(0), packed(0, 0)), copy_step(plane(0), plane(1))}) ==
-          fault::read_of_nothing);
+    const std::vector<step> to_output{receive_step(0, {buffer{output.index, true}, 0, 1}), receive_step(0, out(1)),
+                                      receive_step(0, out(2))};
+    CHECK(judge(broadcast, pair, std::vector<test::steps>{sends, to_output}).fault == fault::bad_load);
+    CHECK(of_sender({copy_step({buffer{input.index, true}, 0, 1}, plane(0))}) == fault::bad_load);
+    // A plane is packed in every step of a rank or in none.
+    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(0), plane(1, 0))}) == fault::none);
+    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(in(1), plane(0, 1))}) == fault::bad_load);
+    CHECK(of_sender({copy_step(in(0), plane(0)), copy_step(in(1), packed(0, 1))}) == fault::bad_load);
+    CHECK(of_sender({copy_step(in(0), packed(0)), send_step(1, plane(0))}) == fault::bad_load);
+    CHECK(of_sender({copy_step(in(0), plane(0)), combine_step(in(0), packed(0), plane(1))}) == fault::bad_load);
+    CHECK(of_sender({copy_step(in(0), packed(0, 0)), copy_step(plane(0, 0, 0), plane(0, 0, 0))}) == fault::none);
+}
+
+TEST_CASE("verify: the parts of a message do not overlap") {
+    const std::vector<step> twice{send_step(1, in(0), true), send_step(1, in(0))};
+    const auto into = [&](const slice& first, const slice& second) {
+        const std::vector<step> receiver{receive_step(0, first, true), receive_step(0, second),
+                                         copy_step(second, out(0))};
+        return judge(broadcast, {.size = 2, .blocks = 1}, std::vector<test::steps>{twice, receiver}).fault;
+    };
+    CHECK(into(packed(0), packed(1)) == fault::none);
+    CHECK(into(packed(0), plane(1)) == fault::none);
+    CHECK(into(plane(0), plane(0)) == fault::deadlock);
+    CHECK(into(packed(0), packed(0)) == fault::bad_load);
+    CHECK(into(packed(0), plane(0)) == fault::bad_load);
 }
 
 // Each needs the other's next message before it lets go of its last one: two loads would do, one does
@@ -174,7 +193,7 @@ std::vector<use> uses_of(const std::vector<step>& steps) {
         if (s.reads_b()) read(s.b);
         if (!s.writes() || s.out.buffer.packed == 0) continue;
         state& now = planes[scratch_plane(s.out.buffer)];
-        const bool stays = s.verb == verb::combine && (s.a == s.out || s.b == s.out);
+        const bool stays = (s.reads_a() && s.a == s.out) || (s.reads_b() && s.b == s.out);
         const bool begins = !stays && (now.is_read || now.blocks.empty());
         if (begins) now = {now.load + 1, {}, false};
         now.blocks.insert(s.out.first);
@@ -198,9 +217,10 @@ std::vector<step> random_steps(std::uint64_t seed) {
         if (below(2) != 0 && !held[p].empty()) {
             const block_t there = *std::next(held[p].begin(), below(static_cast<std::uint32_t>(held[p].size())));
             is_read[p] = true;
-            switch (below(3)) {
+            switch (below(4)) {
             case 0: steps.push_back(send_step(1, packed(p, there))); break;
-            case 1: steps.push_back(copy_step(packed(p, there), out(there))); break;
+            case 1: steps.push_back(copy_step(packed(p, there), packed(p, there))); break;
+            case 2: steps.push_back(copy_step(packed(p, there), out(there))); break;
             default: steps.push_back(combine_step(packed(p, there), in(there), packed(p, there)));
             }
             continue;

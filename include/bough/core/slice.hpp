@@ -22,9 +22,8 @@ namespace bough::inline BOUGH_ABI {
 using block_t = std::uint32_t;
 
 // A buffer of one rank: what it contributes, what it gets, or a numbered plane of scratch memory.
-// In the in-place form input and output are the same memory. A plane that is packed and one that is
-// not have memory of their own, even if they have the same number; but what is written to a block of
-// the one takes its value from that block of the other.
+// In the in-place form input and output are the same memory. A plane of a rank is packed in all steps
+// that name it, or in none.
 struct buffer {
     constexpr buffer() noexcept = default;
     constexpr explicit buffer(std::uint32_t number, bool is_packed = false) noexcept

@@ -201,12 +201,15 @@ private:
     }
     constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back({earlier, later}); }
     // Bound step `later` waits for what step `i` waits for. A part that is read where it came with its
-    // message waits for nothing: what overwrites its place waits for what the part should have waited
-    // for.
+    // message waits for nothing. Its place is overwritten by what waits for the part and does not read
+    // it: that waits for what the part should have waited for.
     constexpr void wait_like(std::uint32_t later, std::uint32_t i) {
+        const step& s = steps_[i];
         for (const std::uint32_t before : order_.of(i)) {
             wait(later, bound_index_[before]);
-            if (staged_[before] != no_step && overlap(steps_[i].out, steps_[before].out)) wait_like(later, before);
+            if (staged_[before] == no_step) continue;
+            const slice& part = steps_[before].out;
+            if (!(s.reads_a() && s.a == part) && !(s.reads_b() && s.b == part)) wait_like(later, before);
         }
     }
     // Where step `i` has slice `s`, its operand number `which`: 0 and 1 are read, 2 is written.

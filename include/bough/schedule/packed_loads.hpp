@@ -24,8 +24,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // Stands where a plane does not hold a slice.
 inline constexpr std::uint32_t not_loaded = 0xffff'ffffu;
 
-// Feed it what steps read and write in packed planes, unless it is empty, in program order; what a step
-// reads before what it writes.
+// Call read() and write() for every slice in a packed plane that is not empty, in program order: for
+// what a step reads first, then for what it writes.
 template <int = 0>
 class packed_loads {
 public:
@@ -71,7 +71,8 @@ public:
         return write(by, [](const entry&) {});
     }
     constexpr const entry& operator[](std::uint32_t e) const noexcept { return entries_[e]; }
-    // Does another slice of its load overlap entry `e`? Pre: the plane holds it.
+    // Does another slice of its load overlap entry `e`? Pre: the plane holds it. *Time*: one look-up if
+    // all slices have one block, otherwise linear in the slices of the load.
     constexpr bool overlaps_another(std::uint32_t e) const noexcept {
         const slice& s = entries_[e].what;
         const plane& p = planes_[s.buffer.index];

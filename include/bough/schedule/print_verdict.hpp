@@ -21,6 +21,7 @@ constexpr std::string_view fault_name(fault f) noexcept {
     case fault::none: return "none";
     case fault::bad_peer: return "bad_peer";
     case fault::bad_slice: return "bad_slice";
+    case fault::bad_load: return "bad_load";
     case fault::overlapping_operands: return "overlapping_operands";
     case fault::write_to_input: return "write_to_input";
     case fault::unmatched_send: return "unmatched_send";
@@ -60,8 +61,11 @@ inline std::string to_string(const verdict& v) {
         return at_step("") +
                (v.peer == v.rank ? std::string("a message to oneself") : peer + " is not a rank of the group");
     case fault::bad_slice:
-        return at_step("") + "a slice at " + block +
-               " leaves the vector, differs in length from the others, or is twice in a packed plane";
+        return at_step("") + "a slice at " + block + " leaves the vector, or differs in length from the others";
+    case fault::bad_load:
+        return at_step("") + block +
+               " is twice in a packed plane, or its buffer is packed here and not elsewhere (input and output never "
+               "are)";
     case fault::overlapping_operands:
         return at_step("") + "the result at " + block + " overlaps an operand without being it";
     case fault::write_to_input: return at_step("") + "writes " + block + " of the caller's input";

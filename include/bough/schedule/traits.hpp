@@ -15,6 +15,7 @@ enum class fault : std::uint8_t {
     none,
     bad_peer,             // a message to oneself or to no rank of the group
     bad_slice,            // blocks that the plan does not have, or operands of different length
+    bad_load,             // a block twice in a packed plane, or a buffer that is not packed in every step
     overlapping_operands, // a combine or copy whose result overlaps an operand without being it
     write_to_input,       // a step writes the caller's input
     unmatched_send,       // no receive for a send

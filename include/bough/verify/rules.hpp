@@ -58,8 +58,7 @@ struct step_fault {
 constexpr step_fault check_step(const step& s, const step* next, rank_t rank, const dimensions& at) {
     const bool sends = s.verb == verb::send, receives = s.verb == verb::receive, combines = s.verb == verb::combine;
     const auto outside = [&at](const slice& used) {
-        return used.count > at.blocks || used.first > at.blocks - used.count ||
-               (used.buffer.packed != 0 && !is_scratch(used.buffer));
+        return used.count > at.blocks || used.first > at.blocks - used.count;
     };
     if (sends || receives) {
         if (s.peer >= at.size || s.peer == rank) return {fault::bad_peer};
@@ -89,31 +88,31 @@ struct scratch_fault {
     block_t block = 0;
 };
 
-// Checks what the steps of a rank do with packed planes: what is read there is held, and no load has a
-// block twice. The largest loads count as scratch blocks. `touched` is settled; `kinds` has a zero for
-// each of its places.
-constexpr scratch_fault check_packed(std::span<const step> steps, const block_places<>& touched, block_t limit,
-                                     unsigned char* kinds, packed_loads<>& loads, std::uint64_t& used) {
+// Checks what the steps of a rank do with packed planes: what is read there is held, no load has a
+// block twice, and a buffer is packed in every step or in none. The largest loads count as scratch
+// blocks. `kinds` has a zero for each buffer.
+constexpr scratch_fault check_packed(std::span<const step> steps, block_t limit, unsigned char* kinds,
+                                     packed_loads<>& loads, std::uint64_t& used) {
     loads.clear();
-    const auto kind = [](const slice& s) { return static_cast<unsigned char>(s.buffer.packed != 0 ? 2 : 1); };
+    const auto is_mixed = [&](const slice& s) {
+        if (s.count == 0) return false;
+        const auto kind = static_cast<unsigned char>(s.buffer.packed != 0 ? 2 : 1);
+        return (kinds[s.buffer.index] |= kind) == 3 || (kind == 2 && !is_scratch(s.buffer));
+    };
     const auto is_gone = [&](const slice& s) {
-        if (s.count == 0 || !is_scratch(s.buffer)) return false;
-        const unsigned char* const last = kinds + touched.at(s.buffer.index, s.first);
-        for (block_t k = 0; k != s.count; ++k)
-            if (last[k] != 0 && last[k] != kind(s)) return true;
-        return s.buffer.packed != 0 && loads.read(s) == not_loaded;
+        return s.buffer.packed != 0 && s.count != 0 && loads.read(s) == not_loaded;
     };
     const step* const all = steps.data();
     const std::size_t count = steps.size();
     for (std::size_t i = 0; i != count; ++i) {
         const step& s = all[i];
-        if (s.verb != verb::receive && is_gone(s.a)) return {fault::read_of_nothing, i, s.a.first};
-        if (s.verb == verb::combine && is_gone(s.b)) return {fault::read_of_nothing, i, s.b.first};
-        if (s.verb == verb::send || s.out.count == 0 || !is_scratch(s.out.buffer)) continue;
-        unsigned char* const last = kinds + touched.at(s.out.buffer.index, s.out.first);
-        for (block_t k = 0; k != s.out.count; ++k) last[k] = kind(s.out);
-        if (s.out.buffer.packed == 0) continue;
-        if (loads.overlaps_another(loads.write(s))) return {fault::bad_slice, i, s.out.first};
+        if (s.reads_a() && is_mixed(s.a)) return {fault::bad_load, i, s.a.first};
+        if (s.reads_b() && is_mixed(s.b)) return {fault::bad_load, i, s.b.first};
+        if (s.writes() && is_mixed(s.out)) return {fault::bad_load, i, s.out.first};
+        if (s.reads_a() && is_gone(s.a)) return {fault::read_of_nothing, i, s.a.first};
+        if (s.reads_b() && is_gone(s.b)) return {fault::read_of_nothing, i, s.b.first};
+        if (!s.writes() || s.out.buffer.packed == 0 || s.out.count == 0) continue;
+        if (loads.overlaps_another(loads.write(s))) return {fault::bad_load, i, s.out.first};
         if (loads.most_blocks() > limit) return {fault::scratch_exceeded, i, s.out.first};
     }
     used += loads.most_blocks();

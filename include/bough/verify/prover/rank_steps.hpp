@@ -90,14 +90,13 @@ public:
         if (!check_steps(r, steps)) return false;
         const std::size_t cells = touched_.settle();
         std::uint64_t used = 0;
-        written_.assign(cells, 0);
         if (packed_.any) {
-            if (const scratch_fault bad =
-                    check_packed(steps, touched_, scratch_limit, written_.data(), packed_.loads, used);
+            written_.assign(touched_.buffers(), 0);
+            if (const scratch_fault bad = check_packed(steps, scratch_limit, written_.data(), packed_.loads, used);
                 bad.what != fault::none)
                 return found_.fail(bad.what, r, bad.step, bad.block);
-            written_.assign(cells, 0);
         }
+        written_.assign(cells, 0);
         if (const scratch_fault bad = check_scratch(steps, touched_, scratch_limit, written_.data(), used);
             bad.what != fault::none)
             return found_.fail(bad.what, r, bad.step, bad.block);
