@@ -4,6 +4,7 @@
 #include "support/golden.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/interchange/export_goal.hpp>
@@ -131,6 +132,10 @@ TEST_CASE("GOAL there and back: the same steps, the same proof") {
         there_and_back(plan_allgather(circulant{}, {.size = p}), 100); // messages in parts
         there_and_back(plan_reduce_scatter(circulant{}, {.size = p}), 7);
         there_and_back(plan_reduce(fnomial{.degree = 3}, {.size = p, .root = p / 2, .blocks = 3}), 10);
+        for (const block_t limit : {1u, 4u}) { // packed planes
+            there_and_back(plan_reduce_scatter(lowest_bit_first{.aggregation_limit = limit}, {.size = p}), 100);
+            there_and_back(plan_allgather(lowest_bit_first{.aggregation_limit = limit}, {.size = p}), 100);
+        }
     }
 }
 

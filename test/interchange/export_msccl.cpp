@@ -88,7 +88,10 @@ TEST_CASE("MSCCL there and back: the same proof") {
         there_and_back(plan_allgather(ring{}, {.size = p}));
         there_and_back(plan_allgather(circulant{}, {.size = p}));
         there_and_back(plan_reduce_scatter(ring{}, {.size = p}));
-        there_and_back(plan_reduce_scatter(lowest_bit_first{}, {.size = p}));
+        for (const block_t limit : {0u, 1u, 4u}) {
+            there_and_back(plan_reduce_scatter(lowest_bit_first{.aggregation_limit = limit}, {.size = p}));
+            there_and_back(plan_allgather(lowest_bit_first{.aggregation_limit = limit}, {.size = p}));
+        }
         there_and_back(plan_reduce_scatter(circulant{}, {.size = p}));
         const dimensions pieces{.size = p, .blocks = 3 * p};
         there_and_back(plan_allgather(packed_trees_allgather{test::packed_from_all(p)}, pieces));
