@@ -185,6 +185,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
     } else if constexpr (std::is_same_v<Goal, goal::alltoall>) {
         add("pairwise", pairwise_alltoall{});
         add("bruck", bruck_alltoall{});
+        add("bruck, base four", bruck_alltoall{.ports = 3});
         add("direct", direct_alltoall{});
         add("relayed", relayed_alltoall{});
     }
