@@ -239,6 +239,7 @@
 #include <bough/simulate/export_svg.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/network_bound.hpp>
+#include <bough/simulate/network_traffic.hpp>
 #include <bough/simulate/noise.hpp>
 #include <bough/simulate/result.hpp>
 #include <bough/simulate/simulate.hpp>

@@ -8,6 +8,7 @@
 #include "progress.hpp"
 #include "simulation.hpp"
 #include <bough/select/plan_ref.hpp>
+#include <bough/simulate/network_traffic.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/simulate/statistics.hpp>
 
@@ -150,6 +151,25 @@ void print_text(std::ostream& out, const found& f, const simulate_arguments& typ
             << std::string((b.count * 60 + most - 1) / most, '#') << '\n';
 }
 
+std::string name_of(const bough::network& n, std::uint32_t vertex) {
+    return vertex < n.hosts() ? "host " + std::to_string(vertex) : "switch " + std::to_string(vertex - n.hosts());
+}
+// The link that needs longest for what it carries.
+std::string text_of(const bough::network& over, const bough::link_traffic& load) {
+    if (load.busiest == bough::network::nowhere) return "none carries anything";
+    const bough::network::link& l = over.links()[load.busiest];
+    return name_of(over, l.from) + " to " + name_of(over, l.to) + ": " + std::to_string(load.bytes[load.busiest]) +
+           " bytes, " + us_text(load.busiest_ns) + " us by itself";
+}
+json json_of(const bough::network& over, const bough::link_traffic& load) {
+    json links = json::array();
+    for (std::size_t l = 0; l != load.bytes.size(); ++l)
+        links.push_back({{"from", name_of(over, over.links()[l].from)},
+                         {"to", name_of(over, over.links()[l].to)},
+                         {"bytes", load.bytes[l]}});
+    return {{"busiest_ns", load.busiest_ns}, {"links", links}};
+}
+
 } // namespace
 
 int simulate(const simulate_arguments& typed) {
@@ -177,8 +197,10 @@ int simulate(const simulate_arguments& typed) {
                                          (queued ? " where events are queued" : ""));
 
     found f;
+    std::optional<bough::link_traffic> load; // of one operation
     progress::expect(std::uint64_t{runs} * ranks);
     with_plan(what, [&](const auto& plan) {
+        if (network) load = traffic(plan, *network, options.bytes, options.element_bytes);
         const watched_plan watched{bough::plan_ref(plan)};
         bough::sim_options now = options;
         for (std::uint32_t i = 0; i != runs; ++i, ++now.noise.seed)
@@ -207,6 +229,7 @@ int simulate(const simulate_arguments& typed) {
         document["runs"] = runs;
         document["first_run"] = json_of(f.results.front());
         if (least) document["least_ns"] = least->ns();
+        if (load) document["traffic"] = json_of(*network, *load);
         const bough::sample& s = *f.measured;
         json& m = document["measured"] = {{"what", typed.measure}, {"left_out", f.left_out}, {"least_ns", s.least()}};
         for (const double p : {1.0, 10.0, 50.0, 90.0, 99.0})
@@ -231,6 +254,7 @@ int simulate(const simulate_arguments& typed) {
     }
     std::cout << text_of(what) << "; " << size_text(options.bytes) << " bytes; " << model.text << "\n";
     print_text(std::cout, f, typed, measured, bins);
+    if (load) std::cout << "  busiest link      " << text_of(*network, *load) << '\n';
     if (least && options.operations == 1 && f.results.front().latency_ns() > 0)
         std::cout << "  " << (runs == 1 ? "" : "the first run: ") << text_of(*least, f.results.front().latency_ns())
                   << '\n';

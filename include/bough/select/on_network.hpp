@@ -25,7 +25,6 @@
 #include <bough/algorithm/swing.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/model/block_sizes.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/choose.hpp>
@@ -33,6 +32,7 @@
 #include <bough/select/plan_ref.hpp>
 #include <bough/select/standard_set.hpp>
 #include <bough/simulate/network.hpp>
+#include <bough/simulate/network_traffic.hpp>
 #include <bough/simulate/simulate.hpp>
 
 #include <algorithm>
@@ -53,49 +53,6 @@ template <class M>
 on_network(const network&, const M&) -> on_network<M>;
 
 namespace detail {
-
-// A sink that puts the messages of a rank on the links of their paths.
-class link_load {
-public:
-    link_load(const network& over, const model::block_sizes& sizes)
-        : over_(over), sizes_(sizes), bytes_(over.links().size(), 0) {}
-
-    void sender(rank_t rank) noexcept { rank_ = rank; }
-    std::uint64_t messages() const noexcept { return messages_; }
-    // The time that the busiest link needs.
-    double busiest_ns() const {
-        double most = 0;
-        for (std::size_t l = 0; l != bytes_.size(); ++l)
-            most = std::max(most, static_cast<double>(bytes_[l]) / over_.links()[l].bytes_per_ns);
-        return most;
-    }
-
-    void send_part(rank_t to, slice from) {
-        if (to != to_) {
-            to_ = to;
-            path_.clear();
-            over_.path(over_.host_of(rank_), over_.host_of(to), path_);
-        }
-        for (const std::uint32_t l : path_) bytes_[l] += sizes_.bytes_of(from);
-    }
-    void send(rank_t to, slice from) {
-        send_part(to, from);
-        to_ = no_rank; // the next sender has other paths
-        ++messages_;
-    }
-    void receive(rank_t, slice) {}
-    void receive_part(rank_t, slice) {}
-    void combine(slice, slice, slice) {}
-    void copy(slice, slice) {}
-
-private:
-    const network& over_;
-    const model::block_sizes& sizes_;
-    std::vector<std::uint64_t> bytes_; // of each link
-    std::vector<std::uint32_t> path_;
-    rank_t rank_ = 0, to_ = no_rank;
-    std::uint64_t messages_ = 0;
-};
 
 inline void add_slow_rank(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     std::vector<double> speed(over.hosts(), 0.0);
@@ -214,14 +171,9 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         const prospect& p = made.prospects[i];
         if (p.excluded != exclusion::none) continue;
         const problem seen = problem_for(p.what.algorithm, what);
-        const model::block_sizes sizes(seen.bytes, p.blocks, seen.element_bytes);
-        detail::link_load load(prices.over, sizes);
-        const dimensions d{at.size, at.root, p.blocks};
-        for (rank_t r = 0; r != at.size; ++r) {
-            load.sender(r);
-            p.what.algorithm.emit(d, r, load);
-        }
-        order.push_back({i, load.busiest_ns(), load.messages()});
+        const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
+        const link_traffic load = traffic(plan, prices.over, seen.bytes, seen.element_bytes);
+        order.push_back({i, load.busiest_ns, load.messages});
     }
     std::sort(order.begin(), order.end(), [](const open& a, const open& b) {
         return a.bound_ns != b.bound_ns ? a.bound_ns < b.bound_ns : a.index < b.index;

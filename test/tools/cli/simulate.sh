@@ -18,6 +18,13 @@ done
 run 0 simulate broadcast packed_trees --ranks 6 --bytes 64M --blocks 128 --model lrc:1us,0,0 --network torus:6,10,20
 prints "broadcast by packed_trees_broadcast{2 trees} over 6 ranks, root 0, 128 blocks"
 prints "93 % of what this network can do: no plan takes less than 3.36 ms"
+run 0 simulate allreduce ring --ranks 4 --bytes 1M --model lrc:1us,0,0 --network torus:4,10,20
+prints "busiest link      switch 0 to switch 1: 1572864 bytes, 157 us by itself"
+run 0 simulate allreduce ring --ranks 3 --bytes 1M --model lrc:1us,0,0 --network crossbar:1,10
+prints "busiest link      none carries anything"
+json simulate allreduce ring --ranks 4 --bytes 1M --model lrc:1us,0,0 --network torus:4,10,20 --json
+prints '"busiest_ns": 157286.4'
+prints '"from": "host 3"'
 run 0 simulate reduce_scatter packed_trees --ranks 4 --bytes 64M --model lrc:1us,0,0 --network torus:4,10,20
 prints "reduce_scatter by packed_trees_reduce_scatter{24 trees} over 4 ranks, root 0, 192 blocks"
 prints "% of what this network can do: no plan takes less than "
