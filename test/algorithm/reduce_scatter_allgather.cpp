@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "proof.hpp"
 #include "support/catch.hpp"
+#include <bough/algorithm/allgather/bruck.hpp>
 #include <bough/algorithm/allgather/neighbour_exchange.hpp>
 #include <bough/algorithm/allreduce/reduce_scatter_allgather.hpp>
+#include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reverse.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/schedule/print.hpp>
 
 using namespace bough;
 using test::proven_for;
@@ -65,5 +68,19 @@ static_assert(label_of(circulant{.ports = 2}) == label("circulant{.ports = 2}"))
 static_assert(label_of(lowest_bit_first{.aggregation_limit = 4}) == label("lowest_bit_first{.aggregation_limit = 4}"));
 
 } // namespace
+
+TEST_CASE("one half has packed planes, and the other half planes that are not packed") {
+    for (rank_t p = 1; p <= 17; ++p)
+        for (const block_t limit : {1u, 2u, 4u, 16u}) {
+            const lowest_bit_first packed{.aggregation_limit = limit};
+            for (const verdict& v :
+                 {verify(plan_allreduce(reduce_scatter_allgather{packed, bruck_allgather{}}, {.size = p})),
+                  verify(plan_allreduce(reduce_scatter_allgather{by_owner{}, packed}, {.size = p})),
+                  verify(plan_allreduce(reduce_scatter_allgather{circulant{}, packed}, {.size = p}))}) {
+                INFO(to_string(v) << ", p = " << p << ", at most " << limit << " blocks");
+                CHECK(v);
+            }
+        }
+}
 
 TEST_CASE("proofs of allreduce in two halves") { SUCCEED("proved by the compiler"); }

@@ -42,6 +42,7 @@ namespace bough::inline BOUGH_ABI {
 
 struct lowest_bit_first_allgather {
     using serves = goals<goal::allgather>;
+    static constexpr bool has_packed_planes = true; // with a limit
     // The most blocks in a message, rounded down to a power of two; 0: no limit.
     block_t aggregation_limit = 0;
     // The most blocks of scratch memory: limits messages as far as that takes; 0: no limit.

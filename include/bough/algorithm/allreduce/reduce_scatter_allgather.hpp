@@ -43,6 +43,13 @@ inline constexpr bool accumulates_in_plane_0_v = requires {
     requires A::accumulates_in_plane_0;
 };
 
+// Has an algorithm packed planes in some dimensions? Then it says so: planes of the other half that are
+// not packed have other numbers.
+template <Algorithm A>
+inline constexpr bool has_packed_planes_v = requires {
+    requires A::has_packed_planes;
+};
+
 namespace detail {
 
 // A sink that gives buffers other names.
@@ -79,10 +86,13 @@ struct reduce_scatter_allgather {
         constexpr std::uint32_t spared = accumulates ? 1 : 0;
         detail::renaming_sink first(out, [](buffer b) {
             if (!is_scratch(b)) return b;
-            return scratch_plane(b) < spared ? output : on_plane(b, scratch_plane(b) - spared);
+            return scratch_plane(b) < spared ? output : shared(b, scratch_plane(b) - spared);
         });
         first_half().emit(at, rank, first);
-        detail::renaming_sink second(out, [](buffer b) { return b == input ? output : b; });
+        detail::renaming_sink second(out, [](buffer b) {
+            if (!is_scratch(b)) return output;
+            return shared(b, scratch_plane(b));
+        });
         second_half().emit(at, rank, second);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
@@ -120,6 +130,12 @@ private:
         requires A::needs_exact;
     };
     static constexpr bool accumulates = accumulates_in_plane_0_v<first_algorithm>;
+    // The halves share planes. A plane is packed in all steps or in none, so if only one half has packed
+    // ones, these have the odd numbers.
+    static constexpr bool apart = has_packed_planes_v<first_algorithm> != has_packed_planes_v<second_algorithm>;
+    static constexpr buffer shared(buffer b, std::uint32_t plane) noexcept {
+        return on_plane(b, apart ? 2 * plane + b.packed : plane);
+    }
 
 public:
     // No step of the first half waits for the second half, and the second half combines nothing.

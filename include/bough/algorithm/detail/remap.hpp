@@ -14,7 +14,9 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The buffers that the small collective calls input, output and scratch(0).
+// The buffers that the small collective calls input, output and scratch(0). Small collectives take turns in
+// the same planes, and what is packed in one may not be in another; so packed planes have every second
+// number.
 struct renamed_buffers {
     buffer in = input;
     buffer out = output;
@@ -23,7 +25,7 @@ struct renamed_buffers {
     constexpr buffer operator()(buffer b) const noexcept {
         if (b == input) return in;
         if (b == output) return out;
-        return on_plane(b, scratch_plane(b) + first_plane);
+        return on_plane(b, first_plane + 2 * scratch_plane(b) + b.packed);
     }
 };
 
