@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/sample.hpp"
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
@@ -7,6 +8,8 @@
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
@@ -74,6 +77,25 @@ void no_plan_is_faster(const network& n, const Plan& plan, std::uint64_t bytes) 
     CAPTURE(int{decltype(plan.goal())::kind}, plan.size(), bytes, least.bandwidth_ns, least.latency_ns);
     CHECK(found >= least.ns() * (1 - 1e-9));
     CHECK(least.ns() > 0);
+}
+
+// Neighbours of a graph: each rank sends to a few others, also itself, or to none.
+neighbourhood random_graph(random_sequence& random, rank_t ranks) {
+    std::vector<std::vector<rank_t>> to(ranks);
+    for (std::vector<rank_t>& list : to)
+        for (rank_t r = 0; r != ranks; ++r)
+            if (random.below(3) == 0) list.push_back(r);
+    return graph_neighbours{.destinations = to};
+}
+template <class Plan>
+double neighbours_over_bound(const network& n, const Plan& plan, std::uint64_t block_bytes,
+                             step_order order = step_order::program) {
+    const std::uint64_t bytes = plan.blocks() * block_bytes;
+    const network_bound least = bound_on(n, costs_of_bound, plan.goal(), {.size = plan.size()}, bytes);
+    const double found = simulate(plan, costs_of_bound, {.bytes = bytes, .order = order, .network = &n}).makespan_ns;
+    CAPTURE(int{decltype(plan.goal())::kind}, plan.size(), plan.blocks(), bytes, least.bandwidth_ns, least.latency_ns);
+    CHECK(found >= least.ns() * (1 - 1e-9));
+    return found / least.ns();
 }
 
 } // namespace
@@ -212,4 +234,63 @@ TEST_CASE("network_bound: latency is that of the longest way") {
     const network_bound least = bound_on(large, costs_of_bound, goal::allreduce::kind, {.size = 600}, 1000);
     CHECK_FALSE(least.all_cuts);
     CHECK(least.bandwidth_ns == Approx(1000 * 599.0 / 600));
+}
+
+TEST_CASE("network_bound: of neighbours, what each rank and each part must send and take") {
+    const auto bandwidth = [](const network& n, const auto& goal, rank_t size, std::uint64_t bytes) {
+        return bound_on(n, costs_of_bound, goal, {.size = size}, bytes).bandwidth_ns;
+    };
+    const neighbourhood star{grid_neighbours{.extents = {4, 4}, .offsets = {{1}, {-1}, {0, 1}, {0, -1}}}};
+    // One switch: 4 blocks out of each host, 4 into it.
+    CHECK(bandwidth(network::crossbar(16, 2), goal::neighbour_alltoall{star}, 16, 64 * 100) == Approx(400 / 2.0));
+    // An allgather sends a block out once, if the switch can copy it; 4 blocks come in.
+    CHECK(bandwidth(network::crossbar(16, 2), goal::neighbour_allgather{star}, 16, 16 * 100) == Approx(400 / 2.0));
+    // One rank sends to all others: they take one each; its own cable carries one block, or 5.
+    const neighbourhood from_one{graph_neighbours{.destinations = {{1, 2, 3, 4, 5}, {}, {}, {}, {}, {}}}};
+    CHECK(bandwidth(network::crossbar(6, 1), goal::neighbour_allgather{from_one}, 6, 600) == Approx(100));
+    CHECK(bandwidth(network::crossbar(6, 1), goal::neighbour_alltoall{from_one}, 6, 500) == Approx(500));
+    // Two switches with 4 hosts each and one cable of speed 1: 16 pairs to pass it each way.
+    const network thin = network::fat_tree({4, 2}, {1, 1}, 1);
+    std::vector<std::vector<rank_t>> across(8);
+    for (rank_t r = 0; r != 8; ++r)
+        for (rank_t k = 0; k != 4; ++k) across[r].push_back((r / 4 * 4 + 4) % 8 + k);
+    const neighbourhood halves{graph_neighbours{.destinations = across}};
+    CHECK(bandwidth(thin, goal::neighbour_alltoall{halves}, 8, 32 * 10) == Approx(160));
+    CHECK(bandwidth(thin, goal::neighbour_allgather{halves}, 8, 8 * 10) == Approx(40));
+    // Nobody sends to another.
+    const neighbourhood nobody{graph_neighbours{.destinations = {{0}, {}, {}}}};
+    CHECK(bandwidth(network::crossbar(3, 1), goal::neighbour_alltoall{nobody}, 3, 100) == 0);
+    network far = network::mesh({5}, 1);
+    far.hop_ns = 100;
+    const neighbourhood line{grid_neighbours{.extents = {5}, .offsets = {{1}}, .ends = {true}}};
+    CHECK(bound_on(far, costs_of_bound, goal::neighbour_alltoall{line}, {.size = 5}, 0).latency_ns ==
+          Approx(1010 + 300)); // out of the host, one cable, into the host
+}
+
+TEST_CASE("network_bound: of neighbours, no plan is faster") {
+    network torus = network::torus({4, 4}, 50, 200), mesh = network::mesh({4, 4}, 1, 4);
+    torus.hop_ns = 50;
+    network thin = network::fat_tree({4, 4}, {1, 2}, 1);
+    for (const network* n : {&torus, &mesh, &thin})
+        for (const std::uint64_t block : {8u, 10'000u})
+            for (const bool ends : {false, true}) {
+                const neighbourhood box{
+                    grid_neighbours{.extents = {4, 4}, .offsets = box_offsets(2), .ends = {ends, ends}}};
+                neighbours_over_bound(*n, plan_neighbour_alltoall(direct_neighbours{}, box, {.size = 16}), block);
+                neighbours_over_bound(*n, plan_neighbour_alltoall(by_dimension{}, box, {.size = 16}), block);
+                neighbours_over_bound(*n, plan_neighbour_allgather(direct_neighbours{}, box, {.size = 16}), block);
+                neighbours_over_bound(*n, plan_neighbour_allgather(by_dimension{}, box, {.size = 16}), block);
+            }
+    const neighbourhood star{grid_neighbours{.extents = {4, 4}, .offsets = {{1}, {-1}, {0, 1}, {0, -1}}}};
+    CHECK(neighbours_over_bound(torus, plan_neighbour_alltoall(direct_neighbours{}, star, {.size = 16}), 10'000'000,
+                                step_order::dependence) < 1.1); // and near, with all neighbours at once
+    random_sequence random(bough_test::seed(), 0, 0);
+    for (std::uint64_t trial = 0; trial != 60; ++trial) {
+        const network n = random_network(1000 + trial);
+        const neighbourhood around = random_graph(random, n.hosts());
+        if (around.blocks(n.hosts()) == 0) continue;
+        CAPTURE(trial);
+        neighbours_over_bound(n, plan_neighbour_alltoall(direct_neighbours{}, around, {.size = n.hosts()}), 1000);
+        neighbours_over_bound(n, plan_neighbour_allgather(direct_neighbours{}, around, {.size = n.hosts()}), 1000);
+    }
 }

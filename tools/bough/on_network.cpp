@@ -96,6 +96,18 @@ bough::network_bound bound_on(const bough::network& over, const simulated_model&
     return std::visit([&](const auto& m) { return bough::bound_on(over, m, kind, at, bytes); }, model.costs);
 }
 
+bough::network_bound bound_on(const bough::network& over, const simulated_model& model, const problem& what,
+                              std::uint64_t bytes) {
+    const auto of = [&](const auto& goal) {
+        return std::visit([&](const auto& m) { return bough::bound_on(over, m, goal, what.at, bytes); }, model.costs);
+    };
+    if (what.collective == collective::neighbour_allgather)
+        return of(bough::goal::neighbour_allgather{what.neighbours.around});
+    if (what.collective == collective::neighbour_alltoall)
+        return of(bough::goal::neighbour_alltoall{what.neighbours.around});
+    return bound_on(over, model, what.collective, what.at, bytes);
+}
+
 namespace {
 int percent_of(double least_ns, double ns) {
     return static_cast<int>(std::min(ns > 0 ? std::floor(100 * least_ns / ns + 1e-9) : 100, 100.0));

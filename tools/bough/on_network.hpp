@@ -40,6 +40,7 @@ bough::decision choose_on(const priced_network&, collective, const bough::dimens
                           const bough::choose_options&);
 bough::network_bound bound_on(const bough::network&, const simulated_model&, collective, const bough::dimensions&,
                               std::uint64_t bytes);
+bough::network_bound bound_on(const bough::network&, const simulated_model&, const problem&, std::uint64_t bytes);
 // "84 % of what this network can do: no plan takes less than 317 us"
 std::string text_of(const bough::network_bound&, double ns);
 // "90 % of what is possible along its paths: no plan takes less than 350 us there"

@@ -214,8 +214,7 @@ int simulate(const simulate_arguments& typed) {
     f.left_out = values.size() - f.measured->size();
 
     std::optional<bough::network_bound> least;
-    if (network && !has_neighbours(what.collective))
-        least = bound_on(*network, model, what.collective, what.at, options.bytes);
+    if (network) least = bound_on(*network, model, what, options.bytes);
     const std::uint64_t seed = options.noise.seed;
     if (typed.plan.format == "csv") {
         print_csv(std::cout, f, seed, typed.per_rank);

@@ -25,6 +25,7 @@ prints "13631488 bytes: direct_neighbour_alltoall"
 json choose neighbour_allgather --neighbours star:4x4 --ranks 16 --json
 prints '"neighbours": "star:4x4"'
 run 0 simulate neighbour_alltoall by_dimension --neighbours box:4x4x4 --bytes 13K --network torus:4x4x4,1,6
+prints "% of what this network can do: no plan takes less than "
 matches '^  messages +384, 27648 bytes'
 run 0 timeline neighbour_alltoall by_dimension --neighbours star:3x3
 prints '<svg'
