@@ -176,7 +176,9 @@ std::string details_of(const S& s) {
         else if (s.mine != s.theirs)
             differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";
         add(differs);
-        if (s.mismatch == mismatch::plan) add("perhaps the ranks run different builds, or choose by different costs");
+        if (s.mismatch == mismatch::plan)
+            add("perhaps the ranks run different builds, choose by different costs, or gave different counts or "
+                "neighbours");
     }
     if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
     if (s.peer != no_rank && !has_peer) add("rank " + std::to_string(s.peer));

@@ -220,6 +220,7 @@ TEST_CASE("gather: ranks that do not make the same call are told so") {
     });
     CHECK((cut.code == errc::call_mismatch || cut.cause == errc::call_mismatch));
     CHECK(cut.mismatch == mismatch::plan);
+    CHECK(message_of(cut).find("or gave different counts") != std::string::npos);
     const status form = code_of([](auto& comm, status& s) {
         std::vector<int> in(2), out(10);
         if (comm.rank() == 3)
