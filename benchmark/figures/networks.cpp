@@ -7,6 +7,7 @@
 #include <bough/algorithm/alltoall/bruck.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -45,9 +46,10 @@ double allreduce_us(const A& algorithm, rank_t ranks, std::uint64_t bytes, const
            1000;
 }
 
-void swing_on_tori(const std::string& directory) {
-    figures::csv table(directory, "networks_swing",
-                       "torus,mebibytes,swing_us,one_port_us,best_of_others_us,which,times_faster");
+void on_tori(const std::string& directory) {
+    figures::csv table(directory, "networks_tori",
+                       "torus,mebibytes,swing_us,one_port_us,bucket_us,one_port_us,best_of_others_us,which,"
+                       "swing_faster,bucket_faster");
     for (const grid_extents& grid : {grid_extents{8, 8}, {16, 16}, {4, 4, 4}, {6, 10}}) {
         std::string name;
         rank_t ranks = 1;
@@ -61,8 +63,10 @@ void swing_on_tori(const std::string& directory) {
         net.hop_ns = 50;
         for (const std::uint64_t mebibytes : {1u, 32u}) {
             const std::uint64_t bytes = mebibytes << 20;
-            const double all_ports = allreduce_us(swing{grid}, ranks, bytes, net);
-            const double one_port = allreduce_us(swing{grid, 1}, ranks, bytes, net);
+            const double swung = allreduce_us(swing{grid}, ranks, bytes, net);
+            const double swung_by_one = allreduce_us(swing{grid, 1}, ranks, bytes, net);
+            const double by_bucket = allreduce_us(bucket{grid}, ranks, bytes, net);
+            const double by_bucket_by_one = allreduce_us(bucket{grid, 1}, ranks, bytes, net);
             std::vector<std::pair<double, std::string>> others{
                 {allreduce_us(halving_doubling{}, ranks, bytes, net), "halving_doubling"},
                 {allreduce_us(lowest_bit_first{}, ranks, bytes, net), "lowest_bit_first"}};
@@ -71,7 +75,8 @@ void swing_on_tori(const std::string& directory) {
                 others.push_back({allreduce_us(circulant{}, ranks, bytes, net), "circulant"});
             }
             const auto best = *std::min_element(others.begin(), others.end());
-            table.row(name, mebibytes, all_ports, one_port, best.first, best.second, best.first / all_ports);
+            table.row(name, mebibytes, swung, swung_by_one, by_bucket, by_bucket_by_one, best.first, best.second,
+                      best.first / swung, best.first / by_bucket);
         }
     }
 }
@@ -193,7 +198,7 @@ void between_groups(const std::string& directory) {
 
 int main(int count, char** arguments) {
     const std::string directory = figures::directory(count, arguments);
-    swing_on_tori(directory);
+    on_tori(directory);
     one_late_rank(directory);
     one_slow_cable(directory);
     stencils(directory);

@@ -25,6 +25,7 @@
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/bruck.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>

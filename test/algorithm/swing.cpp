@@ -66,7 +66,7 @@ void check_grid(const grid_extents& grid) {
     const dimensions at{.size = product_of(grid)};
     check_swung(plan_reduce_scatter(swing{grid}, at), grid, 1, 1);
     check_swung(plan_allgather(swing{grid}, at), grid, 1, 1);
-    const rank_t all = detail::swing_rounds::all_ports(grid);
+    const rank_t all = detail::ports_of_torus(grid);
     for (rank_t ports = 1; ports <= all; ports += all == 1 ? 1 : all - 1)
         check_swung(plan_allreduce(swing{grid, ports}, at), grid, ports, 2);
 }

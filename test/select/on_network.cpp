@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/census.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
@@ -37,7 +38,7 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
     const dimensions at{.size = 16};
     const problem what{.bytes = 1 << 20};
     const candidate_list from = usual_and(at, torus);
-    REQUIRE(from.list.size() == 5);
+    REQUIRE(from.list.size() == 6);
     const decision d = choose(from, at, what, on_network{torus, over_costs});
     REQUIRE(d);
     CHECK(d.winner().what.algorithm == any_algorithm(swing_allreduce{{4, 4}}));
@@ -59,9 +60,29 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
         scans{goal::scan::kind, {}};
     torus.placement.clear();
     for (candidate_list* one : {&gathers, &scatters, &scans}) add_network_candidates(*one, at, {}, torus);
-    CHECK(gathers.list.size() == 1);
-    CHECK(scatters.list.size() == 1);
+    CHECK(gathers.list.size() == 2);
+    CHECK(scatters.list.size() == 2);
     CHECK(scans.list.empty());
+}
+
+TEST_CASE("on_network: bucket wins on a torus of unlike extents with long vectors") {
+    const grid_extents grid{6, 10};
+    const dimensions at{.size = 60};
+    const problem what{.bytes = 32 << 20};
+    network torus = network::torus({6, 10}, 50, 200);
+    torus.hop_ns = 50;
+    const decision d = choose(usual_and(at, torus), at, what, on_network{torus, over_costs});
+    REQUIRE(d);
+    CHECK(d.winner().what.algorithm == any_algorithm(bucket_allreduce{grid}));
+    const auto half_wins = [&](auto kind, const auto& expected) {
+        candidate_list from{decltype(kind)::kind, {}};
+        add_network_candidates(from, at, what, torus);
+        const decision half = choose(from, at, what, on_network{torus, over_costs});
+        REQUIRE(half);
+        CHECK(half.winner().what.algorithm == any_algorithm(expected));
+    };
+    half_wins(goal::reduce_scatter{}, bucket_reduce_scatter{grid});
+    half_wins(goal::allgather{}, bucket_allgather{grid});
 }
 
 TEST_CASE(
@@ -82,7 +103,7 @@ TEST_CASE(
     CHECK(winner(1 << 20, false) == any_algorithm(trivance_allreduce{grid}));
     CHECK(winner(1 << 16, true) == any_algorithm(trivance_census{grid}));
     CHECK(winner(1 << 16, false) == any_algorithm(trivance_allreduce{grid}));
-    CHECK(usual_and({.size = 16}, network::torus({4, 4}, 50, 200)).list.size() == 5); // not for powers of two
+    CHECK(usual_and({.size = 16}, network::torus({4, 4}, 50, 200)).list.size() == 6); // not for powers of two
     CHECK(usual_and(at, network::mesh({3, 9}, 50, 200)).list.size() == 3);
 }
 

@@ -24,6 +24,7 @@
 #include <bough/algorithm/broadcast/circulant.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
@@ -115,6 +116,9 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("swing", swing{});
         add("swing, one port", swing{.ports = 1});
         add("swing, two rows", swing{.extents = two_rows});
+        add("bucket", bucket{});
+        add("bucket, two rows", bucket{.extents = two_rows});
+        add("bucket, three rows, one port", bucket{.extents = three_rows, .ports = 1});
         add("trivance", trivance_allreduce{});
         add("trivance, three rows", trivance_allreduce{three_rows});
         add("trivance census", inexact_trivance_census{});
@@ -163,6 +167,8 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lowest bit first, in twelve blocks", lowest_bit_first{.scratch_limit = 12});
         add("swing", swing{});
         add("swing, two rows", swing{.extents = two_rows});
+        add("bucket, two rows", bucket{.extents = two_rows});
+        add("bucket, three rows, one port", bucket{.extents = three_rows, .ports = 1});
         add("packed trees", packed_trees_reduce_scatter{packed_from_all(at.size)});
         add("direct", direct_reduce_scatter{});
         add("lanes", compose(ring{}, circulant{}, groups));
@@ -179,6 +185,8 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lowest bit first, four at once", lowest_bit_first{.aggregation_limit = 4});
         add("swing", swing{});
         add("swing, two rows", swing{.extents = two_rows});
+        add("bucket, two rows", bucket{.extents = two_rows});
+        add("bucket, three rows, one port", bucket{.extents = three_rows, .ports = 1});
         add("packed trees", packed_trees_allgather{packed_from_all(at.size)});
         add("direct", direct_allgather{});
         add("lanes", compose(ring{}, circulant{}, groups));

@@ -273,6 +273,8 @@ TEST_CASE("the algorithms of the playground in C++") {
                              PLAYGROUND_WRITTEN(bough::inexact_trivance_census{}),
                              PLAYGROUND_WRITTEN(bough::swing{}),
                              PLAYGROUND_WRITTEN(bough::swing{.ports = 2}),
+                             PLAYGROUND_WRITTEN(bough::bucket{}),
+                             PLAYGROUND_WRITTEN(bough::bucket{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::late_rank_allreduce{}),
                              PLAYGROUND_WRITTEN(bough::slow_rank_allreduce{}),
                              PLAYGROUND_WRITTEN(bough::by_owner_allreduce{})});
@@ -302,7 +304,8 @@ TEST_CASE("the algorithms of the playground in C++") {
                              PLAYGROUND_WRITTEN(bough::circulant{}), PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{}),
                              PLAYGROUND_WRITTEN(bough::lowest_bit_first_reduce_scatter{.aggregation_limit = 2}),
-                             PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{}), PLAYGROUND_WRITTEN(bough::swing{})});
+                             PLAYGROUND_WRITTEN(bough::ring_reduce_scatter{}), PLAYGROUND_WRITTEN(bough::swing{}),
+                             PLAYGROUND_WRITTEN(bough::bucket{}), PLAYGROUND_WRITTEN(bough::bucket{.ports = 2})});
     }
     {
         using goal = bough::goal::allgather;
@@ -312,7 +315,8 @@ TEST_CASE("the algorithms of the playground in C++") {
              PLAYGROUND_WRITTEN(bough::neighbour_exchange{}), PLAYGROUND_WRITTEN(bough::circulant{}),
              PLAYGROUND_WRITTEN(bough::circulant{.ports = 2}), PLAYGROUND_WRITTEN(bough::lowest_bit_first_allgather{}),
              PLAYGROUND_WRITTEN(bough::lowest_bit_first_allgather{.aggregation_limit = 2}),
-             PLAYGROUND_WRITTEN(bough::ring_allgather{}), PLAYGROUND_WRITTEN(bough::swing{})});
+             PLAYGROUND_WRITTEN(bough::ring_allgather{}), PLAYGROUND_WRITTEN(bough::swing{}),
+             PLAYGROUND_WRITTEN(bough::bucket{}), PLAYGROUND_WRITTEN(bough::bucket{.ports = 2})});
     }
     {
         using goal = bough::goal::barrier;

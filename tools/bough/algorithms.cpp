@@ -23,6 +23,7 @@
 #include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/scatter_allgather.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
@@ -59,6 +60,15 @@ bough::any_algorithm lowest_bit_first_of(bough::rank_t limit) {
 }
 
 template <class Goal>
+bough::any_algorithm bucket_of(const bough::grid_extents& extents, bough::rank_t ports) {
+    return bough::algorithm_for<Goal>(bough::bucket{extents, ports});
+}
+template <class Goal>
+bough::any_algorithm bucket_of_ports(bough::rank_t ports) {
+    return bucket_of<Goal>({}, ports);
+}
+
+template <class Goal>
 bough::any_algorithm swing_of(const bough::grid_extents& extents, bough::rank_t ports) {
     return bough::algorithm_for<Goal>(bough::swing{extents, ports});
 }
@@ -87,6 +97,7 @@ list allreduce_list() {
              "aggregation_limit"},
             {"ring", "ring", bough::algorithm_for<goal>(bough::ring{})},
             {"swing", "swing", swing_of<goal>({}, 0), swing_of_ports<goal>, swing_of<goal>},
+            {"bucket", "bucket", bucket_of<goal>({}, 0), bucket_of_ports<goal>, bucket_of<goal>},
             {"trivance", "trivance_allreduce", bough::trivance_allreduce{}, nullptr,
              trivance_of<bough::trivance_allreduce>},
             {"trivance_census", "inexact_trivance_census", bough::inexact_trivance_census{}, nullptr,
@@ -130,7 +141,8 @@ list reduce_scatter_list() {
             {"lowest_bit_first", "lowest_bit_first_reduce_scatter", lowest_bit_first_of<goal>(0),
              lowest_bit_first_of<goal>, nullptr, "aggregation_limit"},
             {"ring", "ring_reduce_scatter", bough::ring_reduce_scatter{}},
-            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
+            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>},
+            {"bucket", "bucket", bucket_of<goal>({}, 0), bucket_of_ports<goal>, bucket_of<goal>}};
 }
 list allgather_list() {
     using goal = bough::goal::allgather;
@@ -141,7 +153,8 @@ list allgather_list() {
             {"lowest_bit_first", "lowest_bit_first_allgather", lowest_bit_first_of<goal>(0), lowest_bit_first_of<goal>,
              nullptr, "aggregation_limit"},
             {"ring", "ring_allgather", bough::ring_allgather{}},
-            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>}};
+            {"swing", "swing", swing_of<goal>({}, 1), nullptr, swing_of<goal>},
+            {"bucket", "bucket", bucket_of<goal>({}, 0), bucket_of_ports<goal>, bucket_of<goal>}};
 }
 
 template <class S>

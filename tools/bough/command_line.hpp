@@ -59,9 +59,10 @@ private:
     std::string* ranks_as_ = nullptr;
 };
 
-inline constexpr const char* about_extents = "Of the torus that the ranks form, for swing and trivance: 8x8, 4x4x4; "
-                                             "rank r is at r modulo the first extent in the first "
-                                             "dimension. One ring if not given";
+inline constexpr const char* about_extents =
+    "Of the torus that the ranks form, for swing, bucket and trivance: 8x8, 4x4x4; "
+    "rank r is at r modulo the first extent in the first "
+    "dimension. One ring if not given";
 inline constexpr const char* about_networks =
     "crossbar:64,1 fat_tree:4,3,1 fat_tree:8x8/1x4,1 torus:4x4x4,1 torus:4x4x4,1,6 mesh:4x6,1 dragonfly:4,2,2,1 "
     "rails:4,8,1,6 sockets:4,2,16,1,8,2 irregular:64,16,8,50,1 slurm:topology.conf,12.5,50 "
@@ -78,7 +79,7 @@ inline constexpr const char* about_neighbours =
     "torus with neighbours along the axes; box:4x4x4, also across corners; star:8x8,ends, a grid whose ends do not "
     "meet; star:8x8,2, neighbours up to 2 away; or a file with a line such as '0: 1 2' for each rank that sends";
 inline constexpr const char* about_degree =
-    "f of fnomial, k of degree_k, arity of kary and dual_root, ports of circulant and swing";
+    "f of fnomial, k of degree_k, arity of kary and dual_root, ports of circulant, swing and bucket";
 
 // Options that several commands have. --format, and --json for short.
 void add_format(CLI::App*, std::string& format, const std::vector<std::string>& known, bool has_json = true);

@@ -38,31 +38,15 @@
 #ifndef BOUGH_ALGORITHM_SWING_HPP
 #define BOUGH_ALGORITHM_SWING_HPP
 
-#include <bough/algorithm/detail/block_per_rank.hpp>
 #include <bough/algorithm/detail/scratch_use.hpp>
 #include <bough/algorithm/detail/swing_rounds.hpp>
+#include <bough/algorithm/detail/torus.hpp>
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/grid_extents.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough::inline BOUGH_ABI {
-
-namespace detail {
-constexpr status check_extents(const grid_extents& extents, rank_t size) noexcept {
-    return extents.serve(size) ? status{} : invalid_argument("extents: their product is not the number of ranks");
-}
-// Of a half, which has a block for each rank.
-constexpr status check_swing_half(const grid_extents& extents, const dimensions& at) noexcept {
-    if (const status bad = check_extents(extents, at.size)) return bad;
-    return check_block_per_rank(at);
-}
-constexpr label swing_label(const char* name, const grid_extents& extents) {
-    label made(name);
-    if (extents.dimensions != 0) made.field(label(".extents = ").append(extents.text().c_str()));
-    return made;
-}
-} // namespace detail
 
 // The reduce_scatter alone. It uses one port.
 struct swing_reduce_scatter {
@@ -79,11 +63,11 @@ struct swing_reduce_scatter {
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::written_scratch(*this, at, rank);
     }
-    constexpr status check(const dimensions& at) const noexcept { return detail::check_swing_half(extents, at); }
+    constexpr status check(const dimensions& at) const noexcept { return detail::check_torus_half(extents, at); }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool may_hold = true;
     static constexpr bool any_size = false;
-    constexpr label text() const { return detail::swing_label("swing_reduce_scatter", extents); }
+    constexpr label text() const { return detail::torus_label("swing_reduce_scatter", extents); }
     friend constexpr bool operator==(const swing_reduce_scatter&, const swing_reduce_scatter&) = default;
 };
 
@@ -99,9 +83,9 @@ struct swing_allgather {
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     using text_tells = swing_allgather;
     constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
-    constexpr status check(const dimensions& at) const noexcept { return detail::check_swing_half(extents, at); }
+    constexpr status check(const dimensions& at) const noexcept { return detail::check_torus_half(extents, at); }
     static constexpr bool any_size = false;
-    constexpr label text() const { return detail::swing_label("swing_allgather", extents); }
+    constexpr label text() const { return detail::torus_label("swing_allgather", extents); }
     friend constexpr bool operator==(const swing_allgather&, const swing_allgather&) = default;
 };
 
@@ -113,12 +97,13 @@ struct swing_allreduce {
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
         const detail::swing_rounds rounds(extents.of(at.size));
-        rounds.reduce_scatter(at.size, rank, ports_of(at.size), output, 0, out);
-        rounds.allgather(at.size, rank, ports_of(at.size), out);
+        const rank_t collectives = at.blocks / at.size;
+        rounds.reduce_scatter(at.size, rank, collectives, output, 0, out);
+        rounds.allgather(at.size, rank, collectives, out);
         if (at.size == 1) out.copy({input, 0, 1}, {output, 0, 1});
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept {
-        return extents.serve(size) ? size * ports_of(size) : size;
+        return detail::blocks_of_torus(extents, ports, size);
     }
     using text_tells = swing_allreduce;
     template <int = 0>
@@ -126,23 +111,13 @@ struct swing_allreduce {
         return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const noexcept {
-        if (const status bad = detail::check_extents(extents, at.size)) return bad;
-        if (ports > detail::swing_rounds::all_ports(extents.of(at.size)))
-            return invalid_argument("ports: more than the torus has");
-        if (at.blocks != natural_blocks(at.size) && at.blocks != bough::natural_blocks)
-            return invalid_argument("blocks: must be one for each rank and port");
-        return {};
+        return detail::check_torus_ports(extents, ports, at);
     }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool may_hold = true;
     static constexpr bool any_size = false;
-    constexpr label text() const { return detail::swing_label("swing", extents).field("ports", ports, 0); }
+    constexpr label text() const { return detail::torus_label("swing", extents).field("ports", ports, 0); }
     friend constexpr bool operator==(const swing_allreduce&, const swing_allreduce&) = default;
-
-private:
-    constexpr rank_t ports_of(rank_t size) const noexcept {
-        return ports == 0 ? detail::swing_rounds::all_ports(extents.of(size)) : ports;
-    }
 };
 
 // The family.
@@ -154,7 +129,7 @@ struct swing {
     constexpr swing_reduce_scatter algorithm_for(goal::reduce_scatter) const noexcept { return {extents}; }
     constexpr swing_allgather algorithm_for(goal::allgather) const noexcept { return {extents}; }
     constexpr swing_allreduce algorithm_for(goal::allreduce) const noexcept { return {extents, ports}; }
-    constexpr label text() const { return detail::swing_label("swing", extents).field("ports", ports, 0); }
+    constexpr label text() const { return detail::torus_label("swing", extents).field("ports", ports, 0); }
     friend constexpr bool operator==(const swing&, const swing&) = default;
 };
 

@@ -3,10 +3,10 @@
 // messages share. Adds the candidates that are made for the network.
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
-//   add_network_candidates(from, at, what, network);     on a torus: swing, trivance; with one slow cable: slow_rank;
-//                                                        where switches have groups of hosts: swing on a ring;
-//                                                        on ranks in a row: dual_root; on up to 8 ranks:
-//                                                        packed trees
+//   add_network_candidates(from, at, what, network);     on a torus: swing, bucket, trivance; with one slow
+//                                                        cable: slow_rank; where switches have groups of hosts:
+//                                                        swing on a ring; on ranks in a row: dual_root; on up to
+//                                                        8 ranks: packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -22,6 +22,7 @@
 #include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/trivance.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/swing.hpp>
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
@@ -117,11 +118,11 @@ inline constexpr rank_t most_ranks_packed = 8;
 
 } // namespace detail
 
-// On a torus with a rank on each host, in the order of hosts: swing, for allreduce, reduce_scatter
-// and allgather; and trivance, for allreduce, if the extents are powers of three. If all that joins one
-// rank's host is slower than that of any other: slow_rank, for allreduce. If several switches have
-// several hosts each: swing on one ring, for these three. If the ranks stand in a row, as on a mesh of
-// one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather and
+// On a torus with a rank on each host, in the order of hosts: swing and bucket, for allreduce,
+// reduce_scatter and allgather; and trivance, for allreduce, if the extents are powers of three. If all
+// that joins one rank's host is slower than that of any other: slow_rank, for allreduce. If several
+// switches have several hosts each: swing on one ring, for these three. If the ranks stand in a row, as
+// on a mesh of one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather and
 // reduce_scatter among up to 8 ranks: packed trees, which a search finds for this network.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
@@ -145,14 +146,21 @@ void add_network_candidates(candidate_list& made, const dimensions& at, const pr
     for (const std::uint32_t e : over.extents) grid.add(e);
     if (made.kind == goal::allreduce::kind) {
         made.add(swing_allreduce{grid});
-        if (detail::swing_rounds::all_ports(grid) != 1) made.add(swing_allreduce{grid, 1});
+        if (detail::ports_of_torus(grid) != 1) made.add(swing_allreduce{grid, 1});
+        made.add(bucket_allreduce{grid});
         if (!detail::trivance_rounds::check(grid, at.size)) {
             made.add(trivance_allreduce{grid});
             if (what.exact_op) made.add(trivance_census{grid});
         }
     }
-    if (made.kind == goal::reduce_scatter::kind) made.add(swing_reduce_scatter{grid});
-    if (made.kind == goal::allgather::kind) made.add(swing_allgather{grid});
+    if (made.kind == goal::reduce_scatter::kind) {
+        made.add(swing_reduce_scatter{grid});
+        made.add(bucket_reduce_scatter{grid});
+    }
+    if (made.kind == goal::allgather::kind) {
+        made.add(swing_allgather{grid});
+        made.add(bucket_allgather{grid});
+    }
 }
 
 // Chooses among candidates by simulated runs. at.blocks does not matter.

@@ -38,6 +38,7 @@
 #define BOUGH_ALGORITHM_ALLREDUCE_TRIVANCE_HPP
 
 #include <bough/algorithm/detail/scratch_use.hpp>
+#include <bough/algorithm/detail/torus.hpp>
 #include <bough/algorithm/detail/trivance_rounds.hpp>
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
@@ -47,14 +48,6 @@
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI {
-
-namespace detail {
-constexpr label trivance_label(const char* name, const grid_extents& extents) {
-    label made(name);
-    if (extents.dimensions != 0) made.field(label(".extents = ").append(extents.text().c_str()));
-    return made;
-}
-} // namespace detail
 
 // Whole vectors. With an op that is not exact on the type the ranks get results that differ by rounding: Exact
 // rules that out.
@@ -104,7 +97,7 @@ struct basic_trivance_census {
     static constexpr bool any_size = false;
     static constexpr bool needs_exact = Exact;
     constexpr label text() const {
-        return detail::trivance_label(Exact ? "trivance_census" : "inexact_trivance_census", extents);
+        return detail::torus_label(Exact ? "trivance_census" : "inexact_trivance_census", extents);
     }
     friend constexpr bool operator==(const basic_trivance_census&, const basic_trivance_census&) = default;
 };
@@ -172,7 +165,7 @@ struct trivance_allreduce {
     }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size == 1; }
     static constexpr bool any_size = false;
-    constexpr label text() const { return detail::trivance_label("trivance_allreduce", extents); }
+    constexpr label text() const { return detail::torus_label("trivance_allreduce", extents); }
     friend constexpr bool operator==(const trivance_allreduce&, const trivance_allreduce&) = default;
 };
 

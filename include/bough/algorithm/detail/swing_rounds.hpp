@@ -14,6 +14,7 @@
 #ifndef BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_SWING_ROUNDS_HPP
 
+#include <bough/algorithm/detail/torus.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
@@ -96,12 +97,6 @@ public:
         for (std::uint32_t d = 0; d != grid.dimensions; ++d) ring_[d] = swing_ring(grid.extent[d]);
         for (std::uint32_t d = 0; d != grid.dimensions; ++d) steps_ += ring_[d].steps();
     }
-    // Two in each dimension, one in a dimension of two ranks.
-    static constexpr rank_t all_ports(const grid_extents& grid) noexcept {
-        rank_t ports = 0;
-        for (std::uint32_t d = 0; d != grid.dimensions; ++d) ports += std::min<rank_t>(grid.extent[d] - 1, 2);
-        return std::max<rank_t>(ports, 1);
-    }
     constexpr std::uint32_t steps() const noexcept { return steps_; }
 
     // One collective.
@@ -111,7 +106,7 @@ public:
             const grid_extents& grid = all.grid_;
             std::uint32_t first = 0;
             for (; first != grid.dimensions; ++first) {
-                const rank_t ports = std::min<rank_t>(grid.extent[first] - 1, 2);
+                const rank_t ports = ports_of_dimension(grid, first);
                 if (number < ports) break;
                 number -= ports;
             }

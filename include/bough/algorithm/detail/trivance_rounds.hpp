@@ -7,6 +7,7 @@
 #ifndef BOUGH_ALGORITHM_DETAIL_TRIVANCE_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_TRIVANCE_ROUNDS_HPP
 
+#include <bough/algorithm/detail/torus.hpp>
 #include <bough/concepts/step_sink.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
@@ -36,7 +37,7 @@ public:
             for (std::uint64_t reach = 1; reach < grid_.extent[long_[i]]; reach *= 3) ++rounds_;
     }
     static constexpr status check(const grid_extents& extents, rank_t size) noexcept {
-        if (!extents.serve(size)) return invalid_argument("extents: their product is not the number of ranks");
+        if (const status bad = check_extents(extents, size)) return bad;
         const grid_extents grid = extents.of(size);
         for (std::uint32_t d = 0; d != grid.dimensions; ++d) {
             rank_t rest = grid.extent[d];
