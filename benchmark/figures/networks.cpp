@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
-// cable; the neighbours of a stencil; alltoallv in slots; what goes between groups.
+// cable; the neighbours of a stencil; alltoallv in slots; alltoall over nodes; what goes between groups.
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/grouped.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/bucket.hpp>
@@ -18,6 +19,7 @@
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/two_level.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/traffic.hpp>
 #include <bough/simulate/network.hpp>
@@ -175,6 +177,42 @@ void short_blocks_of_many(const std::string& directory) {
         }
 }
 
+// A block of so many bytes for each rank, over nodes of so many ranks each.
+void alltoall_over_nodes(const std::string& directory) {
+    constexpr model::alpha_beta_gamma near{.alpha_ns = 300, .beta_ns_per_byte = 0.05, .gamma_ns_per_byte = 0};
+    constexpr model::alpha_beta_gamma far{.alpha_ns = 2000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    figures::csv table(directory, "networks_nodes",
+                       "nodes,bytes,pairwise_us,best_radix,bruck_us,lanes,grouped_us,times_faster");
+    const auto equal = [](rank_t nodes, rank_t each) { return std::vector<rank_t>(nodes, each); };
+    for (const auto& [name, sizes] : {std::pair<std::string, std::vector<rank_t>>{"4 of 16", equal(4, 16)},
+                                      {"16 of 16", equal(16, 16)},
+                                      {"24 20 12 8", {24, 20, 12, 8}}}) {
+        std::vector<rank_t> node_of;
+        for (rank_t node = 0; node != sizes.size(); ++node) node_of.insert(node_of.end(), sizes[node], node);
+        const listed_groups nodes(node_of);
+        const dimensions at{.size = static_cast<rank_t>(node_of.size())};
+        const rank_t most = *std::max_element(sizes.begin(), sizes.end());
+        for (const std::uint64_t bytes : {8u, 64u, 512u, 4096u}) {
+            const auto us = [&](const auto& algorithm) {
+                return model::walk(plan_alltoall(algorithm, at), model::two_level{near, far, node_of.data()},
+                                   bytes * at.size * at.size)
+                           .makespan_ns /
+                       1000;
+            };
+            const double straight = us(pairwise_alltoall{});
+            std::pair<double, rank_t> by_digits{us(bruck_alltoall{}), 2}, grouped{us(grouped_alltoall{nodes}), 1};
+            for (const rank_t radix : {4u, 8u, 16u, 32u})
+                by_digits = std::min(by_digits, {us(bruck_alltoall{radix - 1}), radix});
+            for (rank_t lanes = 2; lanes < 2 * most; lanes *= 2) {
+                const rank_t n = std::min(lanes, most);
+                grouped = std::min(grouped, {us(grouped_alltoall{nodes, n}), n});
+            }
+            table.row(name, bytes, straight, by_digits.second, by_digits.first, grouped.second, grouped.first,
+                      std::min(straight, by_digits.first) / grouped.first);
+        }
+    }
+}
+
 // Vectors that cross from group to group, on average over all ways in which groups may be shifted.
 void between_groups(const std::string& directory) {
     figures::csv table(directory, "networks_groups",
@@ -203,5 +241,6 @@ int main(int count, char** arguments) {
     one_slow_cable(directory);
     stencils(directory);
     short_blocks_of_many(directory);
+    alltoall_over_nodes(directory);
     between_groups(directory);
 }

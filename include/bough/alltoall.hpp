@@ -23,7 +23,8 @@
 //             not, that is an error (call_mismatch) at j, at the others from this call or their next one,
 //             and nothing is cut off. An alltoall and an alltoallv do not match
 // Time        that of the plan. automatic{}: few messages for short blocks, every block straight to its
-//             rank for long ones (bough/select/standard/alltoall.hpp)
+//             rank for long ones (bough/select/standard/alltoall.hpp); where nodes are known, few
+//             messages between these
 // Determinism nothing is combined
 // Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
 //             agree; those of doc/design/005. `out` is unspecified then, `in` is unchanged

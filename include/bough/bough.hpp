@@ -17,6 +17,7 @@
 #include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/allreduce/up_down.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/grouped.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/best_levels.hpp>

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
@@ -76,6 +77,39 @@ TEST_CASE("levels: the choice of a communicator goes by what its transport or it
     CHECK(told == 24); // lanes: each rank sends twice across three nodes
     CHECK(stated == told);
     CHECK(blind > told);
+}
+
+TEST_CASE("levels: of an alltoall few messages leave a node, also if blocks differ in length") {
+    const auto far_of = [](communicator_options options, bool in_lengths) {
+        std::atomic<int> far{0}, wrong{0};
+        in_process{12}.run([&](auto transport) {
+            communicator comm{counting_far{std::move(transport), far}, options};
+            const rank_t me = comm.rank();
+            std::vector<std::uint32_t> in, expected;
+            std::vector<std::size_t> send(12, 2), receive(12, 2);
+            for (rank_t other = 0; other != 12; ++other) {
+                if (in_lengths) send[other] = (me + other) % 3, receive[other] = (me + other) % 3;
+                in.insert(in.end(), send[other], me * 12 + other);
+                expected.insert(expected.end(), receive[other], other * 12 + me);
+            }
+            std::vector<std::uint32_t> out(expected.size());
+            const std::span<const std::uint32_t> mine(in);
+            if (in_lengths)
+                alltoallv(comm, mine, send, std::span(out), receive, at_most{2});
+            else
+                alltoall(comm, mine, std::span(out));
+            wrong += out != expected;
+        });
+        CHECK(wrong == 0);
+        return far.load();
+    };
+    for (const bool in_lengths : {false, true}) {
+        CAPTURE(in_lengths);
+        const int blind = far_of({.costs = bough::detail::tcp_costs.model}, in_lengths);
+        const int told = far_of({.levels = levels_of(three_nodes)}, in_lengths);
+        CHECK(told == 6); // one from each node to each other
+        CHECK(blind > told);
+    }
 }
 
 TEST_CASE("levels: some of the ranks know the nodes among them") {

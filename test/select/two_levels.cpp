@@ -13,6 +13,7 @@
 #include <bough/select/choose.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
+#include <bough/select/standard/alltoall.hpp>
 #include <bough/select/standard/broadcast.hpp>
 #include <bough/select/standard/reduce.hpp>
 #include <bough/select/standard/reduce_scatter.hpp>
@@ -44,7 +45,8 @@ listed_groups nodes_of(rank_t ranks, rank_t ranks_per_node) {
 
 template <class F>
 void for_each_two_level_goal(F&& f) {
-    f(goal::allgather{}), f(goal::allreduce{}), f(goal::broadcast{}), f(goal::reduce{}), f(goal::reduce_scatter{});
+    f(goal::allgather{}), f(goal::allreduce{}), f(goal::alltoall{}), f(goal::broadcast{}), f(goal::reduce{}),
+        f(goal::reduce_scatter{});
 }
 
 } // namespace
@@ -139,6 +141,9 @@ TEST_CASE("two levels: they are taken where they win", "[select][two_levels]") {
     wins(prices_of<goal::reduce>(nodes_of(18, 6), 65536), "lanes{", 0.55, 0.55);
     wins(prices_of<goal::allgather>(nodes_of(32, 8), 8192), "lanes{", 0.6, 0.6);
     wins(prices_of<goal::reduce_scatter>(nodes_of(18, 6), 8192), "lanes{", 0.75, 0.75);
+    wins(prices_of<goal::alltoall>(nodes_of(32, 8), 32 * 32 * 64), "grouped_alltoall{", 0.8, 0.8);
+    wins(prices_of<goal::alltoall>(unequal, 20 * 20 * 64), "grouped_alltoall{", 0.8, 0.8);
+    CHECK(prices_of<goal::alltoall>(nodes_of(32, 8), std::uint64_t{32} * 32 << 20).text == "pairwise_alltoall");
     wins(prices_of<goal::allreduce>(unequal, 8), "leaders{", 0.8, 0.8);
     wins(prices_of<goal::broadcast>(unequal, 8), "leaders{", 0.55, 0.5);
     wins(prices_of<goal::reduce>(unequal, 8192), "leaders{", 0.7, 0.6);

@@ -18,6 +18,7 @@
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/grouped.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/binary_blocks.hpp>
@@ -194,6 +195,8 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("pairwise", pairwise_alltoall{});
         add("bruck", bruck_alltoall{});
         add("bruck, base four", bruck_alltoall{.ports = 3});
+        add("by groups", grouped_alltoall{groups});
+        add("by groups of three, two lanes", grouped_alltoall{triples, 2});
         add("direct", direct_alltoall{});
         add("relayed", relayed_alltoall{});
     }

@@ -76,7 +76,7 @@ constexpr void emit_level(const A& algorithm, dimensions at, rank_t rank, StepSi
 template <class Groups, class... Number>
 constexpr std::uint64_t identity_of_levels(const char* kind, const Groups& groups, Number... levels) {
     if constexpr (requires { groups.identity(); }) {
-        if (((levels == 0) || ...)) return 0;
+        if (((levels == 0) || ... || false)) return 0;
         std::uint64_t hash = bracket_family(kind);
         for (const std::uint64_t part : {groups.identity(), levels...}) {
             hash = (hash ^ part) * 0x9e37'79b9'7f4a'7c15u;

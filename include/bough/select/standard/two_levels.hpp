@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The candidates of two levels: one leader for each group while vectors are short, and where groups
 // differ in size; lanes through all ranks of a group for long vectors. The levels take the forms
-// that the standard candidates of flat groups take.
+// that the standard candidates of flat groups take. For alltoall: few messages between groups, whatever
+// the groups' sizes.
 //
 //   make_two_levels(listed_groups{{0, 0, 0, 1, 1, 1}}, near, far)
 //
@@ -11,6 +12,7 @@
 
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/alltoall/grouped.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
@@ -24,6 +26,7 @@
 #include <bough/schedule/goal.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/select/standard/alltoall.hpp>
 #include <bough/select/two_levels.hpp>
 #include <bough/tree/fnomial.hpp>
 
@@ -89,6 +92,17 @@ void add_two_levels(const listed_groups& groups, candidate_list& made, const dim
     }
 }
 
+// One message between each two groups, or several, up to one for each rank that gets something.
+template <int = 0>
+void add_grouped_alltoall(const listed_groups& groups, candidate_list& made, const dimensions& at,
+                          const problem& what) {
+    if (what.bytes / at.size >= standard_set<goal::alltoall>::most_row_bytes) return;
+    rank_t most = 0;
+    for (rank_t k = 0; k != groups.groups(at.size); ++k) most = std::max(most, groups.members(at.size, k));
+    for (rank_t lanes = 1; lanes < most; lanes *= 2) made.add(grouped_alltoall<listed_groups>{groups, lanes});
+    made.add(grouped_alltoall<listed_groups>{groups, most});
+}
+
 // The groups of some of the ranks, which are numbered in the order given.
 inline listed_groups groups_among(const listed_groups& all, std::span<const rank_t> members) {
     const std::vector<rank_t>& group_of = all.group_of_rank();
@@ -152,6 +166,7 @@ public:
         case goal::broadcast::kind: return add_two_levels<goal::broadcast>(groups_, made, at, what);
         case goal::reduce_scatter::kind: return add_two_levels<goal::reduce_scatter>(groups_, made, at, what);
         case goal::allgather::kind: return add_two_levels<goal::allgather>(groups_, made, at, what);
+        case goal::alltoall::kind: return add_grouped_alltoall(groups_, made, at, what);
         default: return;
         }
     }
