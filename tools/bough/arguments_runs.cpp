@@ -38,6 +38,7 @@ void add_run(command_line& line) {
                  "  bough run allreduce --ranks 4 --transport tcp --tls rank.pem rank.key ca.pem\n"
                  "  mpirun -n 4 bough run allreduce --transport tcp --launch pmix\n"
                  "  bough run broadcast --ranks 4 --bytes 8 --iterations 21 --emulate cluster.json\n"
+                 "  bough run allreduce --ranks 4 --bytes 1M --arrivals 0,0,9ms,0 --algorithm late_rank --root 2\n"
                  "Every element of every result is compared; exit status 1 if one is wrong.",
                  &run);
     command->add_option("COLLECTIVE", typed.collective, about_collectives)->required()->type_name("");
@@ -55,7 +56,17 @@ void add_run(command_line& line) {
         ->add_option("--network", typed.network,
                      "Of packed_trees: the network for which trees are packed, as 'bough network' takes it")
         ->type_name("NETWORK");
-    command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
+    command
+        ->add_option("--root", typed.root,
+                     "The rank at the top; the late, or slow, one of late_rank and slow_rank; 0 if not given")
+        ->type_name("R");
+    command->add_option("--blocks", typed.blocks, "Cut the vector into B blocks; as many as suit it if not given")
+        ->type_name("B");
+    command
+        ->add_option("--arrivals", typed.arrivals,
+                     "When each rank begins, after all have met, as 0,0,2ms,0: it sleeps until then. Times and "
+                     "predictions are then from when the last rank has come")
+        ->type_name("LIST");
     add_transport(command, typed,
                   "in_process: ranks are threads; shared_memory, tcp, composite, fabric, verbs: processes; mpi: those "
                   "of mpirun");

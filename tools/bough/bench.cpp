@@ -111,17 +111,17 @@ class laps {
 public:
     laps(bough::rank_t ranks, std::size_t runs) : runs_(runs), begin_(ranks * runs, 0), end_(ranks * runs, 0) {}
 
-    void set(bough::rank_t rank, std::size_t run, std::uint64_t begin, std::uint64_t end) {
-        begin_[rank * runs_ + run] = begin;
-        end_[rank * runs_ + run] = end;
+    void set(bough::rank_t rank, std::size_t run, const lap& now) {
+        begin_[rank * runs_ + run] = now.begin_ns;
+        end_[rank * runs_ + run] = now.end_ns;
     }
-    // From the first begin to the last end of each run, ascending.
-    std::vector<double> sorted() const {
+    // From the first begin, or the last one, to the last end of each run, ascending.
+    std::vector<double> sorted(bool from_last) const {
         std::vector<double> ns;
         for (std::size_t run = 0; run != runs_; ++run) {
             std::uint64_t begin = begin_[run], end = 0;
             for (std::size_t at = run; at < begin_.size(); at += runs_) {
-                begin = std::min(begin, begin_[at]);
+                begin = from_last ? std::max(begin, begin_[at]) : std::min(begin, begin_[at]);
                 end = std::max(end, end_[at]);
             }
             ns.push_back(static_cast<double>(end - begin));
@@ -183,9 +183,8 @@ timing time_plan(const problem& what, const workload& work) {
     bough::in_process world{size};
     const auto run_rank = [&](auto& comm, auto&& meet) {
         const bough::rank_t me = comm.rank();
-        const checked_elements found =
-            time_rank(comm, what, work, expected[me], meet,
-                      [&](std::size_t i, std::uint64_t begin, std::uint64_t end) { times.set(me, i, begin, end); });
+        const checked_elements found = time_rank(comm, what, work, expected[me], meet,
+                                                 [&](std::size_t i, const lap& now) { times.set(me, i, now); });
         checked += found.checked;
         wrong += found.wrong;
     };
@@ -203,7 +202,7 @@ timing time_plan(const problem& what, const workload& work) {
             run_rank(comm, [&] { meet_by_messages(comm); });
         }
     });
-    return {times.sorted(), checked, wrong};
+    return {times.sorted(!work.arrivals_ns.empty()), checked, wrong};
 }
 
 } // namespace cli

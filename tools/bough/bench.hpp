@@ -9,6 +9,7 @@
 #include <bough/schedule/goal.hpp>
 #include <bough/transport/emulated.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,8 +28,13 @@ struct workload {
     std::size_t iterations = 1;
     bool check = true; // false for an op that does nothing
     std::optional<bough::emulation> emulate{};
+    // When each rank begins a run, after all have met; empty: at once. Meanwhile it sleeps.
+    std::vector<std::uint64_t> arrivals_ns{};
 
     std::uint64_t bytes() const { return count * op.element_size; }
+    std::uint64_t last_arrival_ns() const {
+        return arrivals_ns.empty() ? 0 : *std::max_element(arrivals_ns.begin(), arrivals_ns.end());
+    }
 };
 
 // Throws usage_error for names that there are not, or that do not go together.
@@ -43,7 +49,9 @@ std::vector<std::byte> values_of(const workload&, bough::rank_t rank);
 std::vector<std::byte> fold(const workload&, const bough::contributions&);
 
 struct timing {
-    std::vector<double> ns; // of each run: from when the first rank begins until the last one ends; ascending
+    // Of each run, ascending: from when the first rank begins until the last one ends; if ranks come at
+    // given times, from when the last one has come.
+    std::vector<double> ns;
     std::uint64_t checked = 0;
     std::uint64_t wrong = 0; // elements
     // Pre: 0 <= part <= 1.

@@ -9,9 +9,11 @@
 #include <bough/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace cli {
@@ -38,7 +40,12 @@ void meet_by_messages(bough::communicator<X>& comm) {
     if (const bough::status bad = comm.run(barrier, nothing, {})) throw bough::error(bad);
 }
 
-// Runs the plan work.iterations times, each after meet(): set(i, begin_ns, end_ns) hears of run i.
+// What a rank's clock says of one run: when all had met, when this rank began, and when it ended.
+struct lap {
+    std::uint64_t met_ns = 0, begin_ns = 0, end_ns = 0;
+};
+
+// Runs the plan work.iterations times, each after meet() and the rank's arrival: set(i, lap) hears of run i.
 template <class X, class Meet, class Set>
 checked_elements time_rank(bough::communicator<X>& comm, const problem& what, const workload& work,
                            const std::vector<expectation>& expected, Meet&& meet, Set&& set) {
@@ -63,9 +70,13 @@ checked_elements time_rank(bough::communicator<X>& comm, const problem& what, co
                 std::fill(output.begin() + static_cast<std::ptrdiff_t>(e.first),
                           output.begin() + static_cast<std::ptrdiff_t>(e.last), std::byte{0xa5});
             meet();
-            const std::uint64_t begin = comm.transport().now_ns();
+            lap now{.met_ns = comm.transport().now_ns()};
+            if (!work.arrivals_ns.empty())
+                std::this_thread::sleep_for(std::chrono::nanoseconds(work.arrivals_ns[comm.rank()]));
+            now.begin_ns = work.arrivals_ns.empty() ? now.met_ns : comm.transport().now_ns();
             if (const bough::status bad = comm.run(plan, call, signature)) throw bough::error(bad);
-            set(i, begin, comm.transport().now_ns());
+            now.end_ns = comm.transport().now_ns();
+            set(i, now);
             for (const expectation& e : expected) {
                 found.checked += (e.last - e.first) / work.op.element_size;
                 found.wrong += count_wrong(work, output, e);

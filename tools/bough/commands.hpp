@@ -182,7 +182,9 @@ struct run_arguments : transport_arguments {
     std::string op = "plus";
     std::string type = "f64";
     std::string iterations; // empty: a thousand, or fewer where they would take long
+    std::string blocks;     // empty: as many as suit the algorithm
     std::string emulate;    // a cluster that the ranks are made to be
+    std::string arrivals;   // when each rank comes; empty: together
     std::string trace;      // a file; empty: none
     std::string format = "text";
 };

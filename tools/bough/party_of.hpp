@@ -58,14 +58,21 @@ public:
 
     timing time(const problem& what, const workload& work) override {
         const auto expected = expectations(what, work);
-        std::vector<std::uint64_t> ns(work.iterations);
+        // By this rank's clock: when it came and when it ended, after all had met.
+        std::vector<std::uint64_t> came(work.arrivals_ns.empty() ? 0 : work.iterations), ended(work.iterations);
         const checked_elements mine = time_rank(
             comm_, what, work, expected[rank()], [this] { meet_by_messages(comm_); },
-            [&](std::size_t i, std::uint64_t begin, std::uint64_t end) { ns[i] = end - begin; });
+            [&](std::size_t i, const lap& now) {
+                ended[i] = now.end_ns - now.met_ns;
+                if (!came.empty()) came[i] = now.begin_ns - now.met_ns;
+            });
         std::array<std::uint64_t, 2> elements{mine.checked, mine.wrong};
-        bough::allreduce(comm_, std::span(ns), bough::max{});
+        bough::allreduce(comm_, std::span(ended), bough::max{});
+        if (!came.empty()) bough::allreduce(comm_, std::span(came), bough::max{});
         bough::allreduce(comm_, std::span(elements), bough::plus{});
-        timing result{{ns.begin(), ns.end()}, elements[0], elements[1]};
+        timing result{{}, elements[0], elements[1]};
+        for (std::size_t i = 0; i != ended.size(); ++i)
+            result.ns.push_back(static_cast<double>(ended[i]) - (came.empty() ? 0 : static_cast<double>(came[i])));
         std::sort(result.ns.begin(), result.ns.end());
         return result;
     }

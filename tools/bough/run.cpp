@@ -8,8 +8,11 @@
 #include "on_network.hpp"
 #include "parse.hpp"
 #include "party.hpp"
+#include "timed_tree.hpp"
 #include "traces.hpp"
+#include <bough/model/arriving.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/late_ranks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -84,16 +87,37 @@ std::optional<bough::any_algorithm> named_algorithm(const run_arguments& typed, 
 std::vector<bough::candidate> candidates_of(const run_arguments& typed,
                                             const std::optional<bough::any_algorithm>& named, collective c,
                                             const bough::dimensions& at, const bough::problem& what,
+                                            const std::vector<std::uint64_t>& arrivals,
                                             const bough::any_cost_model& model) {
-    if (named) return {{*named}};
+    if (named) return {{*named, at.blocks}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
-        const bough::decision d = bough::choose(standard_candidates(c, at, what), at, what, model);
-        return {d.winner().what};
+        bough::candidate_list from = standard_candidates(c, at, what);
+        if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
+        return {bough::choose(from, at, what, model).winner().what};
     }
     for (const bough::any_algorithm& a : all_algorithms(c))
         if (!a.check({at.size, at.root, a.natural_blocks(at.size)})) found.push_back({a});
     return found;
+}
+
+// When each rank comes; nothing if all come together.
+std::vector<std::uint64_t> parse_arrivals_of(const run_arguments& typed, bough::rank_t ranks) {
+    if (typed.arrivals.empty()) return {};
+    std::vector<std::uint64_t> made = parse_arrivals(typed.arrivals);
+    if (made.size() != ranks)
+        throw usage_error("--arrivals", "there are times of " + std::to_string(made.size()) + " ranks, not of " +
+                                            std::to_string(ranks));
+    constexpr std::uint64_t a_minute = 60'000'000'000;
+    if (*std::max_element(made.begin(), made.end()) > a_minute)
+        throw usage_error("--arrivals", "a rank comes a minute after the others at most");
+    return made;
+}
+// The model with these arrivals, which outlive it.
+template <class M>
+bough::any_cost_model model_of(const M& costs, const std::vector<std::uint64_t>& arrivals) {
+    if (arrivals.empty()) return costs;
+    return bough::model::arriving<M>{costs, arrivals};
 }
 
 // Where the ranks are: threads of this process, or this process is one of them.
@@ -134,7 +158,8 @@ line answer(ranks_of_run& where, const bough::any_cost_model& model, const quest
                                                       : q.what.at.blocks});
     return {q.work.bytes(), text_of(c), where.time(q),
             where.is_predicted(q.work)
-                ? model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size})
+                ? model.price_ns(plan, {.bytes = q.work.bytes(), .element_bytes = q.work.op.element_size}) -
+                      static_cast<double>(q.work.last_arrival_ns())
                 : 0};
 }
 
@@ -182,6 +207,12 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
         iterations = static_cast<std::size_t>(parse_number("--iterations", typed.iterations, 1, 1'000'000));
 
     if (!typed.emulate.empty()) work.emulate = parse_emulation(typed.emulate, ranks);
+    work.arrivals_ns = parse_arrivals_of(typed, ranks);
+    bough::block_t blocks = bough::natural_blocks;
+    if (!typed.blocks.empty()) {
+        if (!named) throw usage_error("--blocks", "goes with one algorithm, not with " + typed.algorithm);
+        blocks = static_cast<bough::block_t>(parse_number("--blocks", typed.blocks, 1, 1u << 20));
+    }
 
     // A quick look at the costs: enough to predict from, not to publish.
     const std::size_t quick = iterations == 0 ? 31 : std::min<std::size_t>(iterations, 31);
@@ -190,15 +221,17 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     // Emulated costs are far above those of threads: predictions are made of them alone.
     bough::model::heterogeneous emulated;
     if (work.emulate) emulated = costs_of(*work.emulate);
-    const bough::any_cost_model model =
-        work.emulate ? bough::any_cost_model(bough::model::heterogeneous_view{&emulated}) : costs.model();
+    const bough::any_cost_model model = work.emulate
+                                            ? model_of(bough::model::heterogeneous_view{&emulated}, work.arrivals_ns)
+                                            : model_of(costs.model(), work.arrivals_ns);
     std::vector<line> lines;
     for (const std::uint64_t bytes : sizes) {
         work.count = bytes / work.op.element_size;
         work.iterations = iterations != 0 ? iterations : default_iterations(bytes, ranks);
-        const bough::dimensions at{.size = ranks, .root = root};
-        for (const bough::candidate& chosen : candidates_of(
-                 typed, named, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size}, model)) {
+        const bough::dimensions at{.size = ranks, .root = root, .blocks = blocks};
+        for (const bough::candidate& chosen :
+             candidates_of(typed, named, c, at, {.bytes = work.bytes(), .element_bytes = work.op.element_size},
+                           work.arrivals_ns, model)) {
             const question q{{c, chosen.algorithm, {ranks, root, chosen.blocks}}, work};
             check(q.what, "--algorithm");
             lines.push_back(answer(where, model, q, chosen));
@@ -213,6 +246,7 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
                           {"root", root},
                           {"transport", typed.transport},
                           {"emulated", typed.emulate},
+                          {"arrivals_ns", work.arrivals_ns},
                           {"cores", costs.cores},
                           {"op", typed.op},
                           {"type", typed.type},
@@ -225,6 +259,7 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
               << (costs.cores == 1 ? " core" : " cores");
     if (combines(c)) std::cout << "; " << typed.op << " on " << typed.type;
     if (work.emulate) std::cout << "; emulated: " << typed.emulate;
+    if (!work.arrivals_ns.empty()) std::cout << "; from when the last rank has come";
     if (typed.algorithm == "auto")
         std::cout << "; the algorithm that "
                   << (where.is_measured() ? "the model prefers" : "is the best for assumed costs");

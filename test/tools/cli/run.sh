@@ -31,6 +31,26 @@ for collective in broadcast reduce allreduce allgather reduce_scatter; do
     prints "right: "
 done
 
+# Ranks that come at given times: what is timed and predicted begins when the last one has come.
+run 0 run broadcast --ranks 3 --bytes 8 --algorithm flat --iterations 2 --emulate send=1ms --arrivals 300ms,0,0
+prints "from when the last rank has come"
+matches " 2000$" # two sends of the root
+for transport in in_process shared_memory tcp; do
+    "$bough" run barrier --ranks 2 --transport $transport --iterations 1 >/dev/null 2>&1 || continue
+    json run allreduce --ranks 4 --bytes 4K --iterations 3 --transport $transport --arrivals 0,0,400ms,0 \
+        --algorithm late_rank --root 2 --blocks 4 --json
+    prints '"right": true'
+    prints '"arrivals_ns": [0,0,400000000,0]'
+    awk -F'[:,]' '/"min_ns"/ { seen = 1; if ($2 >= 400e6) exit 1 } END { exit !seen }' "$scratch/out" ||
+        fail "counts the time before the last rank comes"
+done
+run 0 run allreduce --ranks 3 --bytes 64K --iterations 2 --arrivals 0,0,1ms
+prints "right: "
+refuses "--arrivals: there are times of 2 ranks, not of 3" run reduce --ranks 3 --arrivals 0,1ms
+refuses "--arrivals: a rank comes a minute after the others at most" run reduce --ranks 2 --arrivals 0,61s
+refuses "--blocks: goes with one algorithm, not with auto" run reduce --ranks 3 --blocks 4
+refuses "--blocks: slow_rank refuses: blocks: must be a multiple" run allreduce --ranks 4 --algorithm slow_rank --blocks 4
+
 refuses "--network: goes with packed_trees" run reduce --ranks 4 --network torus:4,10,20
 refuses "--network: goes with packed_trees" run reduce --ranks 4 --algorithm ring --network torus:4,10,20
 refuses "--algorithm: packed_trees needs a --network" run reduce --ranks 4 --algorithm packed_trees
