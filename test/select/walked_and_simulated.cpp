@@ -4,9 +4,11 @@
 #include "simulate/against_walk.hpp"
 #include "simulate/models.hpp"
 #include "support/catch.hpp"
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/plan_ref.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 TEST_CASE("walk and simulation take the same time with every algorithm") {
     std::size_t plans = 0;
@@ -21,6 +23,12 @@ TEST_CASE("walk and simulation take the same time with every algorithm") {
                     const bough::plan_ref plan(c.algorithm, here);
                     test::check_against_walk(plan, test::uneven{}, 1000);
                     test::check_against_walk(plan, test::with_ports{true}, 1000);
+                    // No algorithm of the library rests on messages that nobody has asked for.
+                    for (const std::uint64_t limit : {0u, 100u}) {
+                        const bough::model::rendezvous model{test::with_ports{false}, limit};
+                        REQUIRE(!bough::model::walk(plan, model, 1000).deadlock());
+                        test::check_against_walk(plan, model, 1000);
+                    }
                     ++plans;
                 }
             });

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 
@@ -49,6 +50,39 @@ TEST_CASE("simulate: a rendezvous waits for its receive, and the sender for its 
     CHECK(run(7, step_order::dependence).makespan_ns == 510);
     model.copy = {50};
     CHECK(run(7, step_order::program).makespan_ns == 310); // the notice at 100 is the last to come
+}
+
+TEST_CASE("simulate: a rank whose rendezvous arrives while it still works ends when its work does, once") {
+    // Rank 0 sends to rank 1, and then combines for longer than the message takes.
+    listed_plan plan{.ranks = std::vector<bough::schedule>(2)};
+    plan.ranks[0].send(1, {bough::output, 0, 1});
+    plan.ranks[0].combine({bough::output, 0, 1}, {bough::output, 0, 1}, {bough::output, 0, 1});
+    plan.ranks[1].receive(0, {bough::output, 0, 1});
+    const bough::model::rendezvous model{
+        bough::model::lrc{.message_latency_ns = 100, .receive = {10}, .combine = {1000}, .startup_ns = 0}};
+    for (const simulator engine : {simulator::one_pass, simulator::discrete}) {
+        const sim_result run = simulate(plan, model, {.engine = engine, .operations = 3, .per_rank = true});
+        CHECK(run.ranks[0].finish_ns == 3000);
+        CHECK(run.ranks[1].finish_ns == 2310); // from 2000 on: notice, answer, message
+        CHECK(run.messages == 3);
+        CHECK(run.busy_ns == 3 * 1010);
+    }
+}
+
+TEST_CASE("simulate: in program order messages set out in the order of sends, by dependence when they are answered") {
+    // Rank 1 copies before it takes the first; rank 2 waits for the second.
+    listed_plan plan{.ranks = std::vector<bough::schedule>(3)};
+    plan.ranks[0].send(1, {bough::output, 0, 1});
+    plan.ranks[0].send(2, {bough::output, 0, 1});
+    plan.ranks[1].copy({bough::output, 0, 1}, {bough::output, 0, 1});
+    plan.ranks[1].receive(0, {bough::output, 0, 1});
+    plan.ranks[2].receive(0, {bough::output, 0, 1});
+    const bough::model::lrc model{.message_latency_ns = 100, .receive = {10}, .startup_ns = 0, .copy = {500}};
+    const auto finish_of_2 = [&](step_order order) {
+        return simulate(plan, model, {.order = order, .eager_bytes = 0, .per_rank = true}).ranks[2].finish_ns;
+    };
+    CHECK(finish_of_2(step_order::program) == 710);
+    CHECK(finish_of_2(step_order::dependence) == 310);
 }
 
 TEST_CASE("simulate: split phase: a rank that would wait is away, and takes in what came when it polls") {

@@ -6,6 +6,7 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
@@ -39,4 +40,25 @@ TEST_CASE("simulate: ports") {
         std::mt19937 random(7);
         for (int round = 0; round != 500; ++round) check_against_walk(random_plan(random, false), model, 23, 0);
     }
+}
+
+TEST_CASE("simulate: rendezvous, beside eager messages and with ports") {
+    std::mt19937 random(20261128);
+    std::size_t deadlocks = 0, ends = 0;
+    for (int round = 0; round != 2000; ++round) {
+        CAPTURE(round);
+        const listed_plan plan = random_plan(random, round % 4 == 0, round % 8 == 0 ? 200 : 40);
+        for (const std::uint64_t limit : {0u, 6u, 12u}) {
+            CAPTURE(limit);
+            check_against_walk(plan, bough::model::rendezvous{uneven{}, limit}, 23, 0);
+            check_against_walk(plan, bough::model::rendezvous{with_ports(round % 2 == 0), limit}, 23, 0);
+            // The limit may be the run's as well as the model's.
+            const sim_result of_run = simulate(plan, uneven{}, {.bytes = 23, .eager_bytes = limit});
+            CHECK(of_run == simulate(plan, bough::model::rendezvous{uneven{}, limit},
+                                     {.bytes = 23, .engine = simulator::discrete}));
+            (of_run.deadlock() ? deadlocks : ends) += 1;
+        }
+    }
+    CHECK(deadlocks > 100);
+    CHECK(ends > 1000);
 }

@@ -15,6 +15,7 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/model/rendezvous.hpp>
 
 #include <cstdint>
 
@@ -54,6 +55,10 @@ struct two_level {
         if constexpr (PortedCostModel<Near>) early = early && near.lands_early();
         if constexpr (PortedCostModel<Far>) early = early && far.lands_early();
         return early;
+    }
+    constexpr std::uint64_t eager_bytes(rank_t from, rank_t to) const
+        requires(has_rendezvous_v<Near> || has_rendezvous_v<Far>) {
+        return is_near(from, to) ? bough::model::eager_bytes(near, from, to) : bough::model::eager_bytes(far, from, to);
     }
     friend constexpr bool operator==(const two_level&, const two_level&) = default;
 

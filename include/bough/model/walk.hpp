@@ -4,8 +4,8 @@
 //
 // Every rank has a clock, which begins at start_ns, or arrival_ns(rank) later if the model has that
 // (bough/model/arriving.hpp). It runs its steps in program order:
-//   send      the sender is busy for send_ns; the message arrives latency_ns later. A send never waits
-//             for the receiver.
+//   send      the sender is busy for send_ns; the message arrives latency_ns later. The sender does not
+//             wait for the receiver.
 //   receive   waits until the message has arrived, then takes receive_ns
 //   combine   takes combine_ns;   copy takes copy_ns
 // The n-th receive from a peer takes the n-th message of that peer. Links carry any number of messages at once.
@@ -23,6 +23,21 @@
 // receiver, so it goes by the sender alone. Copies and combines in between do not count. A message
 // in parts is one message.
 //
+// These are the rules for eager messages, and without more all are. Papers often mean another rule: a
+// transfer begins when both ranks are at it. A model may have eager_bytes() (bough/model/rendezvous.hpp);
+// then a longer message is a rendezvous:
+//   send      after send_ns a notice goes to the receiver, and is there latency_ns of a message without
+//             bytes later. The sender goes on at once: with a send, a receive that follows is under way,
+//             too, so the halves of an exchange never wait for each other.
+//   receive   when the notice is there and the rank has come to the receive, the answer goes back,
+//             which takes as long; then the message may begin. From there it is as above.
+//   order     the messages of one rank, eager or not, begin in the order of its sends: none before the
+//             one before it has begun and, with ports, has left the out port
+//   end       a rank ends when its steps are done and its rendezvous are at their receivers
+// So no time is shorter than without. In the paper's model, where messages spend no time on the way,
+// notices and answers take none, and limit 0 is the rule of the papers. A plan that rests on messages that
+// nobody has asked for yet does not end; no algorithm of bough does that.
+//
 //   walk(plan, model, bytes)          prices a vector of `bytes`, cut into the plan's blocks
 //   finish_times(plan, model, bytes)  when each rank ends; it does not wait for its out port
 //
@@ -30,8 +45,8 @@
 //           Otherwise a rank that needs a message not yet sent is left, and visited again when the
 //           message is sent. Its steps are then emitted anew, and those that have run are skipped.
 //           From the second visit on its next steps are kept, up to 64 MiB for all ranks.
-// *Memory*  28 bytes per rank (ports: 100), 16 per message under way beyond the first of its sender
-//           (ports: 32), kept steps
+// *Memory*  28 bytes per rank (ports: 100; a limit: 40 more), 16 per message under way beyond the first of its
+//           sender (ports: 32), 32 per message that has not begun (ports: 40), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP
 

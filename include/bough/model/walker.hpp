@@ -22,10 +22,12 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
-#include <bough/model/arriving.hpp>
 #include <bough/model/block_sizes.hpp>
 #include <bough/model/detail/mailbox.hpp>
+#include <bough/model/detail/no_conditions.hpp>
+#include <bough/model/detail/outbox.hpp>
 #include <bough/model/detail/ports.hpp>
+#include <bough/model/rendezvous.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -55,32 +57,11 @@ struct walk_result {
 
 namespace detail {
 
-// Nothing disturbs a rank, and it runs the plan once.
-struct no_conditions {
-    // Of one rank, during one visit.
-    struct of_rank {
-        constexpr of_rank(const no_conditions&, rank_t) noexcept {}
-    };
-    // When has the rank started? Called once.
-    template <class M>
-    constexpr double start(of_rank&, const M& model, rank_t rank) const {
-        return bough::model::arrival_ns(model, rank) + model.start_ns();
-    }
-    // When does work end that takes `ns` if nothing disturbs it?
-    constexpr double work(of_rank&, rank_t, double at_ns, double ns) const noexcept { return at_ns + ns; }
-    // The rank has run the plan. Does it start again? Then `clock_ns` is when.
-    template <class M>
-    constexpr bool again(of_rank&, const M&, rank_t, double& /*clock_ns*/) const noexcept {
-        return false;
-    }
-    // The visit is over.
-    constexpr void leave(const of_rank&, rank_t) const noexcept {}
-};
-
 template <Plan P, CostModel M, class Conditions = no_conditions>
 class walker {
     static constexpr bool ported = PortedCostModel<M>;
-    using letter = std::conditional_t<ported, port_letter, double>;
+    static constexpr bool meets = has_rendezvous_v<M>;
+    using letter = std::conditional_t<ported, port_letter, std::conditional_t<meets, plain_letter, double>>;
 
 public:
     // `kept` is how many steps all waiting ranks together may keep copies of.
@@ -89,6 +70,7 @@ public:
         : plan_(plan), model_(model), conditions_(std::move(conditions)), sizes_(bytes, plan.blocks(), element_bytes),
           mail_(plan.size()), lanes_(plan.size(), lane{}), room_(kept / plan.size()) {
         if constexpr (ported) ports_ = bough::detail::plain_list<ports>(plan.size(), ports{});
+        if constexpr (meets) outboxes_ = std::vector<outbox<letter>>(plan.size(), outbox<letter>{});
         if (room_ < least_room) room_ = 0;
     }
 
@@ -114,7 +96,9 @@ public:
 private:
     static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
     static constexpr std::size_t least_room = 16; // steps per rank; keeping fewer does not pay
-    static constexpr rank_t handed = no_rank - 1; // the rank no longer waits: the message was handed to it
+    // The rank no longer waits: the message was handed to it. Where messages may be rendezvous, none is
+    // handed: there the rank has run all its steps, and waits, or waited, for its messages to begin.
+    static constexpr rank_t handed = no_rank - 1;
 
     // How far a rank has come.
     struct lane {
@@ -128,8 +112,8 @@ private:
     class visitor {
     public:
         constexpr visitor(walker& w, rank_t rank, const lane& from)
-            : w_(w), rank_(rank), was_handed_(from.awaits == handed), done_(from.done), before_(done_), to_skip_(done_),
-              clock_ns_(from.clock_ns), mine_(w.conditions_, rank) {}
+            : w_(w), rank_(rank), was_handed_(!meets && from.awaits == handed), done_(from.done), before_(done_),
+              to_skip_(done_), clock_ns_(from.clock_ns), mine_(w.conditions_, rank) {}
 
         constexpr void send_part(rank_t, slice from) { part(from); }
         constexpr void receive_part(rank_t, slice into) { part(into); }
@@ -186,6 +170,11 @@ private:
                 return false;
             }
             if constexpr (ported) hand_over(false);
+            if constexpr (meets) {
+                const outbox<letter>& sent = w_.outboxes_[rank_];
+                if (!sent.empty()) return awaits_ = handed, false;
+                if (clock_ns_ < sent.there_ns) clock_ns_ = sent.there_ns;
+            }
             if (!w_.conditions_.again(mine_, w_.model_, rank_, clock_ns_)) return false;
             w_.deeds_ += done_ - before_;
             done_ = before_ = to_skip_ = 0;
@@ -214,6 +203,8 @@ private:
                 mine.to = to, mine.bytes = bytes, mine.ready_ns = clock_ns_, mine.sent_last = true;
                 mine.answers = mine.got_from == to ? mine.got : 0;
                 ++mine.sends;
+            } else if constexpr (meets) {
+                w_.send(rank_, {{clock_ns_}, bytes, to});
             } else {
                 const double there_ns = clock_ns_ + w_.model_.latency_ns(rank_, to, bytes);
                 if (w_.waiting_ == 0 || w_.lanes_[to].awaits != rank_) return w_.mail_.put(rank_, to, there_ns);
@@ -233,10 +224,17 @@ private:
                     std::exchange(mine.sent_last, false) && message.then_receives && message.answers != mine.sends;
                 mine.got_from = from, mine.got = message.number;
                 double begin_ns = message.there_ns;
+                if constexpr (meets)
+                    if (message.announced) begin_ns = w_.meet(from, begin_ns, clock_ns_);
                 if (begin_ns < mine.in_free_ns) begin_ns = mine.in_free_ns;
                 if (begin_ns < clock_ns_ && !w_.model_.lands_early()) begin_ns = clock_ns_;
                 mine.in_free_ns = begin_ns + w_.model_.port_ns(from, rank_, bytes, duplex);
                 if (clock_ns_ < mine.in_free_ns) clock_ns_ = mine.in_free_ns;
+            } else if constexpr (meets) {
+                letter message{};
+                if (!w_.mail_.take(from, rank_, message)) return false;
+                if (message.announced) message.there_ns = w_.meet(from, message.there_ns, clock_ns_);
+                if (clock_ns_ < message.there_ns) clock_ns_ = message.there_ns;
             } else if (!std::exchange(was_handed_, false)) {
                 letter there_ns{};
                 if (!w_.mail_.take(from, rank_, there_ns)) return false;
@@ -251,6 +249,8 @@ private:
             ports& mine = w_.ports_[rank_];
             if (mine.to == no_rank) return;
             const rank_t to = std::exchange(mine.to, no_rank);
+            if constexpr (meets)
+                return w_.send(rank_, {{mine.ready_ns, mine.sends, mine.answers, then_receives}, mine.bytes, to});
             const double begin_ns = mine.ready_ns < mine.out_free_ns ? mine.out_free_ns : mine.ready_ns;
             mine.out_free_ns = begin_ns + w_.model_.port_ns(rank_, to, mine.bytes, then_receives);
             const double there_ns = begin_ns + w_.model_.latency_ns(rank_, to, mine.bytes);
@@ -324,6 +324,8 @@ private:
     }
     constexpr void resume(rank_t rank) {
         visitor v(*this, rank, lanes_[rank]);
+        if constexpr (meets)
+            if (std::exchange(lanes_[rank].awaits, no_rank) == handed) return v.again() ? emit(rank, v) : v.leave();
         if (!tapes_.empty() && !tapes_[rank].empty() && !v.rerun(tapes_[rank])) {
             if (!v.again()) return v.leave();
         }
@@ -333,6 +335,46 @@ private:
         do plan_.emit(rank, v);
         while (v.again());
         v.leave();
+    }
+
+    // --- rendezvous ---
+
+    constexpr void send(rank_t from, sent_message<letter> m) {
+        outbox<letter>& sent = outboxes_[from];
+        m.letter.announced = m.bytes > eager_bytes(model_, from, m.to);
+        if (!sent.empty()) return sent.add(m);
+        if (m.letter.announced) sent.add(m);
+        post(from, m);
+    }
+    // Nothing is before this message: it begins, or, if it is a rendezvous, its notice goes out.
+    constexpr void post(rank_t from, sent_message<letter> m) {
+        m.letter.there_ns = m.letter.announced ? m.letter.there_ns + model_.latency_ns(from, m.to, 0)
+                                               : begin(from, m, m.letter.there_ns);
+        mail_.put(from, m.to, m.letter);
+        if (waiting_ != 0 && lanes_[m.to].awaits == from) wake(m.to, no_rank);
+    }
+    // A message begins when those before it have, and not before `at_ns`. Returns when it is there.
+    constexpr double begin(rank_t from, const sent_message<letter>& m, double at_ns) {
+        double& free_ns = outboxes_[from].free_ns;
+        if (free_ns < at_ns) free_ns = at_ns;
+        const double there_ns = free_ns + model_.latency_ns(from, m.to, m.bytes);
+        if constexpr (ported) free_ns += model_.port_ns(from, m.to, m.bytes, m.letter.then_receives);
+        return there_ns;
+    }
+    // The receiver of the rendezvous at the head of the outbox has been at it since `at_ns`, and its notice
+    // came at `notice_ns`. Returns when the message is there.
+    constexpr double meet(rank_t from, double notice_ns, double at_ns) {
+        outbox<letter>& sent = outboxes_[from];
+        const sent_message<letter> m = sent.take();
+        const double both_ns = notice_ns < at_ns ? at_ns : notice_ns;
+        const double there_ns = begin(from, m, both_ns + model_.latency_ns(m.to, from, 0));
+        if (sent.there_ns < there_ns) sent.there_ns = there_ns;
+        while (!sent.empty()) {
+            if (sent.front().letter.announced) return post(from, sent.front()), there_ns;
+            post(from, sent.take());
+        }
+        if (waiting_ != 0 && lanes_[from].awaits == handed) wake(from, handed);
+        return there_ns;
     }
 
     constexpr void wake(rank_t rank, rank_t how) {
@@ -357,8 +399,10 @@ private:
         for (rank_t r = 0; r != plan_.size(); ++r) {
             if (result_.makespan_ns < lanes_[r].clock_ns)
                 result_.makespan_ns = lanes_[r].clock_ns, result_.last_rank = r;
-            if (lanes_[r].awaits != no_rank && !result_.deadlock())
-                result_.stuck = r, result_.stuck_on = lanes_[r].awaits;
+            if (lanes_[r].awaits == no_rank || result_.deadlock()) continue;
+            result_.stuck = r, result_.stuck_on = lanes_[r].awaits;
+            if constexpr (meets)
+                if (result_.stuck_on == handed) result_.stuck_on = outboxes_[r].front().to;
         }
         result_.root_finish_ns = lanes_[plan_.root()].clock_ns;
         result_.steps = deeds_ + parts_;
@@ -373,6 +417,7 @@ private:
     mailbox<letter> mail_;
     bough::detail::plain_list<lane> lanes_;
     bough::detail::plain_list<ports> ports_; // by rank, for a ported model
+    std::vector<outbox<letter>> outboxes_;   // by rank, where messages may be rendezvous
     std::vector<tape> tapes_;                // made when the first rank keeps steps
     std::size_t room_;                       // of each tape, in steps
     bough::detail::plain_list<rank_t> woken_;

@@ -94,6 +94,9 @@ struct shared_cores {
     constexpr bool lands_early() const requires PortedCostModel<M> { return model.lands_early(); }
     constexpr double arrival_ns(rank_t rank) const requires requires { model.arrival_ns(rank); }
     { return model.arrival_ns(rank); }
+    constexpr std::uint64_t eager_bytes(rank_t from, rank_t to) const requires model::has_rendezvous_v<M> {
+        return bough::model::eager_bytes(model, from, to);
+    }
 };
 
 template <CostModel M>

@@ -13,11 +13,10 @@
 //              that is back, after latency_ns of a message without bytes.
 //   rendezvous if a message is longer than eager_bytes, a notice goes out first. When the notice is
 //              there and the receive is posted, an answer goes back, and then the message itself
-//              goes. The send is complete when the message has arrived. In program order the sender
-//              goes on meanwhile, but does not end before that.
+//              goes: in program order after those sent before it, by dependence at once. The send is
+//              complete when the message has arrived; in program order only the end waits for that.
 //   split      a rank that would wait is away, and comes back when it polls: bough/simulate/result.hpp
-// In program order, without slots, rendezvous and network, the times are those of the walk and of
-// the static pass.
+// In program order, without slots and network, the times are those of the walk and of the static pass.
 //
 // Time    per event the logarithm of the ranks; per change of flows: bough/simulate/detail/flows.hpp
 // Memory  program order: as many steps of a rank as options.memory_bytes allows; dependence: all steps
@@ -28,6 +27,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/event_queue.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/simulate/detail/agenda.hpp>
 #include <bough/simulate/detail/deed_source.hpp>
 #include <bough/simulate/detail/deeds.hpp>
@@ -45,22 +45,13 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Up to how many bytes are messages sent without a rendezvous?
-template <CostModel M>
-constexpr std::uint64_t eager_limit(const M& model, const sim_options& options) {
-    if constexpr (requires { model.eager_bytes(); })
-        return std::min<std::uint64_t>(options.eager_bytes, model.eager_bytes());
-    else
-        return options.eager_bytes;
-}
-
 template <Plan P, CostModel M, class Noise>
 class event_engine {
 public:
     constexpr event_engine(const P& plan, const M& model, const Noise& noise, const sim_options& options)
         : plan_(plan), model_(model), noise_(noise), options_(options),
-          by_dependence_(options.order == step_order::dependence), eager_bytes_(eager_limit(model, options)),
-          deeds_(plan, options), routes_(options.network, plan.size()) {
+          by_dependence_(options.order == step_order::dependence), deeds_(plan, options),
+          routes_(options.network, plan.size()) {
         for (rank_t r = 0; r != plan.size(); ++r) ranks_.emplace_back();
     }
 
@@ -80,7 +71,7 @@ public:
             case what_depart: depart(e.a, now_ns); break;
             case what_arrive: arrive(e.a, now_ns); break;
             case what_notice: notice(e.a, now_ns); break;
-            case what_answer: set_out(e.a, now_ns); break;
+            case what_answer: answered(e.a, now_ns); break;
             case what_credit: credit(e.a, now_ns); break;
             case what_poll: polled(e.a, now_ns); break;
             }
@@ -114,17 +105,19 @@ private:
             return later(rank, now_ns);
         }
         deeds_.link(me.todo, rank);
-        me.busy = true; // until now_ns
         me.clock_ns = now_ns;
-        queue_.push(now_ns, {what_free, rank, none});
+        later(rank, now_ns);
     }
-    constexpr void later(rank_t rank, double at_ns) { queue_.push(at_ns, {what_free, rank, none}); }
+    constexpr void later(rank_t rank, double at_ns) {
+        ranks_[rank].busy = true; // until then
+        queue_.push(at_ns, {what_free, rank, none});
+    }
 
     constexpr void end(rank_t rank, double now_ns) {
         sim_rank& me = ranks_[rank];
         me.clock_ns = now_ns;
-        if (me.open != 0) return; // this is called again when its last rendezvous is complete
-        now_ns = noise_.leave(rank, std::max(now_ns, me.sent_ns));
+        if (me.out.open != 0) return; // this is called again when its last rendezvous is complete
+        now_ns = noise_.leave(rank, std::max(now_ns, me.out.there_ns));
         me.clock_ns = now_ns;
         me.ended = true;
         if (++me.operations >= options_.operations) return;
@@ -178,6 +171,7 @@ private:
     // The processor of `rank` is free: it goes on until it waits, or until something else comes first.
     constexpr void proceed(rank_t rank, double now_ns) {
         sim_rank& me = ranks_[rank];
+        me.busy = false;
         for (;;) {
             agenda& todo = me.todo;
             if (todo.next == todo.deeds.size()) {
@@ -262,7 +256,7 @@ private:
         std::uint32_t number = i;
         double end_ns = 0;
         if (d.verb == verb::send) {
-            const bool rendezvous = d.bytes > eager_bytes_;
+            const bool rendezvous = meets(rank, d);
             end_ns = send(rank, d, wires_.channel(rank, d.peer), now_ns, rendezvous ? i : none);
             if (rendezvous) number |= waits_bit;
         } else if (d.verb == verb::receive) {
@@ -298,17 +292,19 @@ private:
         const double end_ns = work(rank, now_ns, model_.send_ns(rank, d.peer, d.bytes));
         sim_rank& me = ranks_[rank];
         ++me.talk.sends;
-        const bool rendezvous = d.bytes > eager_bytes_;
+        const bool rendezvous = meets(rank, d);
         const std::uint32_t m = wires_.append(c, {0, d.bytes, rank, d.peer, c, none, number,
                                                   rendezvous ? place::announced : place::under_way, rendezvous, d.turns,
                                                   me.talk.sends, me.talk.got_from == d.peer ? me.talk.got : 0});
-        if (rendezvous) {
-            ++ranks_[rank].open;
-            queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), {what_notice, m});
-        } else {
+        if (rendezvous) ++me.out.open, queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), {what_notice, m});
+        if (!rendezvous && me.out.line.empty())
             set_out(m, end_ns);
-        }
+        else if (!by_dependence_)
+            me.out.line.add(m, rendezvous ? -1 : end_ns);
         return end_ns;
+    }
+    constexpr bool meets(rank_t rank, const deed& d) const {
+        return d.bytes > options_.eager_bytes || d.bytes > model::eager_bytes(model_, rank, d.peer);
     }
     // The notice of a rendezvous reaches the receiver.
     constexpr void notice(std::uint32_t m, double now_ns) {
@@ -321,6 +317,10 @@ private:
         sim_message& message = wires_.message(m);
         message.where = place::under_way;
         queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), {what_answer, m});
+    }
+    constexpr void answered(std::uint32_t m, double now_ns) {
+        if (by_dependence_) return set_out(m, now_ns);
+        ranks_[wires_.message(m).from].out.line.answered(m, now_ns, [&](auto next, double at) { set_out(next, at); });
     }
     // The message itself sets out as soon as the out port is free.
     constexpr void set_out(std::uint32_t m, double now_ns) {
@@ -368,12 +368,12 @@ private:
         if (channel.head == m && channel.receive != none) go_on_with(to, std::exchange(channel.receive, none), now_ns);
         if (!rendezvous) return;
         sim_rank& sender = ranks_[from];
-        --sender.open;
-        sender.sent_ns = std::max(sender.sent_ns, now_ns);
+        --sender.out.open;
+        sender.out.there_ns = std::max(sender.out.there_ns, now_ns);
         if (by_dependence_)
             complete_deed(from, number, now_ns, true);
-        else if (sender.open == 0 && !sender.ended && sender.todo.next == sender.todo.deeds.size() &&
-                 !sender.todo.truncated)
+        else if (sender.out.open == 0 && !sender.ended && !sender.busy &&
+                 sender.todo.next == sender.todo.deeds.size() && !sender.todo.truncated)
             end(from, std::max(now_ns, sender.clock_ns));
     }
 
@@ -423,9 +423,10 @@ private:
         result_.end(ranks_[plan_.root()].clock_ns, busy_ns, wires_.taken());
         return std::move(result_);
     }
-    constexpr rank_t waits_for(rank_t rank) const noexcept {
+    constexpr rank_t waits_for(rank_t rank) noexcept {
         const agenda& todo = ranks_[rank].todo;
-        if (!by_dependence_) return todo.next < todo.deeds.size() ? todo.deeds[todo.next].peer : no_rank;
+        if (!by_dependence_ && todo.next < todo.deeds.size()) return todo.deeds[todo.next].peer;
+        if (!by_dependence_) return wires_.message(ranks_[rank].out.line.first()).to;
         for (std::uint32_t i = 0; i != todo.deeds.size(); ++i)
             if (todo.pending[i] == 0 && todo.begun[i] == 0) return todo.deeds[i].peer;
         return no_rank;
@@ -435,8 +436,7 @@ private:
     const M& model_;
     const Noise& noise_;
     const sim_options& options_;
-    bool by_dependence_;        // no class for each order: only what a rank runs next differs
-    std::uint64_t eager_bytes_; // longer messages are rendezvous
+    bool by_dependence_; // no class for each order: only what a rank runs next differs
     deed_source<P> deeds_;
     routes routes_;
     wires wires_;

@@ -28,9 +28,9 @@ namespace bough::inline BOUGH_ABI {
 
 // Can the static pass run this simulation?
 template <CostModel M>
-constexpr bool is_one_pass(const M& model, const sim_options& options) {
+constexpr bool is_one_pass(const M&, const sim_options& options) {
     return !PortedCostModel<M> && options.order == step_order::program && options.slots == 0 && !options.split.on &&
-           detail::eager_limit(model, options) >= options.bytes && options.network == nullptr;
+           options.eager_bytes >= options.bytes && options.network == nullptr;
 }
 
 // Simulates one run of a plan. Pre: options.bytes is a multiple of options.element_bytes;

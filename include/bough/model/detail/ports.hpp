@@ -33,6 +33,7 @@ struct port_letter {
     // The number of the message that its sender got last, if that was from its receiver.
     std::uint32_t answers = 0;
     bool then_receives = false; // is its sender's next message step a receive?
+    bool announced = false;     // a rendezvous: this is its notice
 };
 
 // The steps of a rank from where it is stuck, as many as there is room for, so that they need not be emitted again.

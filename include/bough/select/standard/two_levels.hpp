@@ -140,6 +140,9 @@ struct model_elsewhere {
         return model->port_ns(from, to, bytes, duplex);
     }
     bool lands_early() const noexcept requires PortedCostModel<M> { return model->lands_early(); }
+    std::uint64_t eager_bytes(rank_t from, rank_t to) const requires model::has_rendezvous_v<M> {
+        return bough::model::eager_bytes(*model, from, to);
+    }
 };
 
 template <CostModel Near, CostModel Far>

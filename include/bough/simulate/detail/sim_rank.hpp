@@ -6,9 +6,38 @@
 #include <bough/core/rank.hpp>
 #include <bough/simulate/detail/agenda.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
+
+// Program order: the messages of a rank that have not set out, as one of them, the first, is a rendezvous.
+class messages_in_line {
+public:
+    constexpr bool empty() const noexcept { return messages_.empty(); }
+    constexpr std::uint32_t first() const noexcept { return messages_.front().number; } // Pre: !empty()
+    // `ready_ns`: since when it may set out; negative: it is a rendezvous, which has no answer yet.
+    constexpr void add(std::uint32_t message, double ready_ns) { messages_.push_back({message, ready_ns}); }
+    // Calls set_out(message, when) with those that no longer wait.
+    template <class SetOut>
+    constexpr void answered(std::uint32_t message, double now_ns, SetOut&& set_out) {
+        std::size_t gone = 0;
+        for (waiting& m : messages_)
+            if (m.number == message) m.ready_ns = now_ns;
+        for (; gone != messages_.size() && messages_[gone].ready_ns >= 0; ++gone)
+            set_out(messages_[gone].number, std::max(now_ns, messages_[gone].ready_ns));
+        messages_.erase(messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(gone));
+    }
+
+private:
+    struct waiting {
+        std::uint32_t number = 0;
+        double ready_ns = 0;
+    };
+    std::vector<waiting> messages_;
+};
 
 struct sim_rank {
     // When its ports are free, under a model that has ports.
@@ -23,16 +52,22 @@ struct sim_rank {
         std::uint32_t got = 0;
     };
 
+    // Its rendezvous.
+    struct outgoing {
+        messages_in_line line{};
+        std::uint32_t open = 0; // how many it has sent that have not arrived
+        double there_ns = 0;    // when the last one that has was there
+    };
+
     agenda todo;
     double clock_ns = 0; // since when it waits, or when it ended
-    double sent_ns = 0;  // when its last rendezvous was complete
     double busy_ns = 0;
     double away_ns = 0; // split phase
     sim_rank::ports ports{};
     sim_rank::talk talk{};
-    std::uint32_t open = 0; // how many rendezvous it has sent that have not arrived
+    outgoing out{};
     std::uint32_t operations = 0;
-    bool busy = false;  // dependence: is its processor busy?
+    bool busy = false;  // is its processor busy?
     bool polls = false; // split phase: something has come, and it will be back at its next poll
     bool ended = false;
 };
