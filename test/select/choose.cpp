@@ -5,11 +5,14 @@
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/binary_blocks.hpp>
+#include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/select/standard/allgather.hpp>
@@ -34,6 +37,9 @@ constexpr model::lrc nic{
 constexpr model::alpha_beta_gamma paper{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
 constexpr model::alpha_beta_gamma one_way{
     .alpha_ns = 1000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0.2, .f_alpha = 0.6, .f_beta = 0.8, .early = true};
+// Half of the time of a message is spent on the way, and so are notices and answers.
+constexpr model::alpha_beta_gamma on_the_way{
+    .alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25, .held_alpha = 0.5, .held_beta = 0.5};
 
 // By the walk alone, without any_cost_model.
 template <class M>
@@ -46,12 +52,14 @@ double walked(const candidate& c, const dimensions& at, const problem& what, con
 } // namespace
 
 TEMPLATE_TEST_CASE("choose: the cheapest by the walk, the first of equals", "[select][choose]", model::lrc,
-                   model::alpha_beta_gamma) {
+                   model::alpha_beta_gamma, model::rendezvous<model::alpha_beta_gamma>) {
     std::vector<TestType> models;
     if constexpr (std::is_same_v<TestType, model::lrc>)
         models = {nic};
-    else
+    else if constexpr (std::is_same_v<TestType, model::alpha_beta_gamma>)
         models = {paper, one_way};
+    else
+        models = {TestType(paper), TestType(one_way, 4096)};
     std::uint64_t number = 0;
     for (const auto& model : models)
         for (const rank_t p : {1u, 2u, 3u, 5u, 7u, 8u, 13u, 24u, 33u})
@@ -113,10 +121,31 @@ TEST_CASE("choose: where ranks do alike and blocks are equal, one stands for all
                 const dimensions at = test::with_blocks(c, {.size = p});
                 if (c.algorithm.check(at) || !c.algorithm.claims(at).symmetric) continue;
                 INFO(c.text().c_str() << " over " << p << " ranks");
-                CHECK(any_cost_model(paper).symmetric_price_ns(plan_ref(c.algorithm, at), what) ==
-                      Approx(walked(c, at, what, paper)).epsilon(1e-9));
+                const auto check = [&](const auto& costs) {
+                    CHECK(any_cost_model(costs).symmetric_price_ns(plan_ref(c.algorithm, at), what) ==
+                          Approx(walked(c, at, what, costs)).epsilon(1e-9));
+                };
+                check(paper);
+                check(model::rendezvous{paper});
+                check(model::rendezvous{on_the_way, p * 64});
             }
         });
+}
+
+TEST_CASE("choose: binary blocks are not chosen for messages that nobody has asked for", "[select][choose]") {
+    // 13 ranks and 64 KiB: doc/algorithms/binary_blocks.md.
+    const auto among = candidates<goal::allreduce>(binary_blocks{}, halving_doubling{}, ring{});
+    const problem what{.bytes = 65536, .element_bytes = 8};
+    const decision eager = choose(among, {.size = 13}, what, paper, {.price_all = true});
+    const decision strict = choose(among, {.size = 13}, what, model::rendezvous{paper}, {.price_all = true});
+    CHECK(eager.winner().what.text() == "binary_blocks_allreduce");
+    CHECK(eager.winner().predicted_ns == Approx(235'464));
+    CHECK(strict.winner().what.text() == "ring");
+    CHECK(strict.prospects[2].predicted_ns == Approx(316'000));
+    // Where ranks share cores the limit holds, too.
+    const problem shared{.bytes = 65536, .element_bytes = 8, .cores = 2, .switch_ns = 100};
+    CHECK(price_of(any_cost_model(model::rendezvous{paper}), shared, plan_allreduce(binary_blocks{}, {.size = 13})) >
+          price_of(any_cost_model(paper), shared, plan_allreduce(binary_blocks{}, {.size = 13})) + 50'000);
 }
 
 TEST_CASE("choose: required properties", "[select][choose]") {

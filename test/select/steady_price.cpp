@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What is said of steady growth is true, as far as a choice needs it: the price from small plans is that of the walk.
 #include "support/catch.hpp"
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/broadcast.hpp>
@@ -44,8 +45,9 @@ void compare(errors& found, rank_t p, rank_t root, std::uint64_t bytes, rank_t c
 
 TEST_CASE("steady_price: like the walk of all steps", "[select][steady_price]") {
     errors found;
-    for (const any_cost_model& costs : {any_cost_model(thread_costs), any_cost_model(detail::shared_memory_costs.model),
-                                        any_cost_model(detail::tcp_costs.model)})
+    for (const any_cost_model& costs :
+         {any_cost_model(thread_costs), any_cost_model(detail::shared_memory_costs.model),
+          any_cost_model(detail::tcp_costs.model), any_cost_model(model::rendezvous{detail::tcp_costs.model, 1024})})
         for (const rank_t p : {5u, 8u, 13u, 16u, 30u, 256u, 512u})
             for (const std::uint64_t bytes : {std::uint64_t{4096}, std::uint64_t{1} << 16, std::uint64_t{1} << 20})
                 for (const rank_t cores : {no_rank, rank_t{2}}) {
