@@ -70,7 +70,6 @@ public:
         : plan_(plan), model_(model), conditions_(std::move(conditions)), sizes_(bytes, plan.blocks(), element_bytes),
           mail_(plan.size()), lanes_(plan.size(), lane{}), room_(kept / plan.size()) {
         if constexpr (ported) ports_ = bough::detail::plain_list<ports>(plan.size(), ports{});
-        if constexpr (meets) outboxes_ = std::vector<outbox<letter>>(plan.size(), outbox<letter>{});
         if (room_ < least_room) room_ = 0;
     }
 
@@ -170,11 +169,12 @@ private:
                 return false;
             }
             if constexpr (ported) hand_over(false);
-            if constexpr (meets) {
-                const outbox<letter>& sent = w_.outboxes_[rank_];
-                if (!sent.empty()) return awaits_ = handed, false;
-                if (clock_ns_ < sent.there_ns) clock_ns_ = sent.there_ns;
-            }
+            if constexpr (meets)
+                if (!w_.outboxes_.empty()) {
+                    const outbox<letter>& sent = w_.outboxes_[rank_];
+                    if (!sent.empty()) return awaits_ = handed, false;
+                    if (clock_ns_ < sent.there_ns) clock_ns_ = sent.there_ns;
+                }
             if (!w_.conditions_.again(mine_, w_.model_, rank_, clock_ns_)) return false;
             w_.deeds_ += done_ - before_;
             done_ = before_ = to_skip_ = 0;
@@ -204,7 +204,8 @@ private:
                 mine.answers = mine.got_from == to ? mine.got : 0;
                 ++mine.sends;
             } else if constexpr (meets) {
-                w_.send(rank_, {{clock_ns_}, bytes, to});
+                if (w_.waits(rank_, to, bytes)) return w_.send(rank_, {{clock_ns_}, bytes, to});
+                w_.post(rank_, {{clock_ns_}, bytes, to});
             } else {
                 const double there_ns = clock_ns_ + w_.model_.latency_ns(rank_, to, bytes);
                 if (w_.waiting_ == 0 || w_.lanes_[to].awaits != rank_) return w_.mail_.put(rank_, to, there_ns);
@@ -250,7 +251,8 @@ private:
             if (mine.to == no_rank) return;
             const rank_t to = std::exchange(mine.to, no_rank);
             if constexpr (meets)
-                return w_.send(rank_, {{mine.ready_ns, mine.sends, mine.answers, then_receives}, mine.bytes, to});
+                if (w_.waits(rank_, to, mine.bytes))
+                    return w_.send(rank_, {{mine.ready_ns, mine.sends, mine.answers, then_receives}, mine.bytes, to});
             const double begin_ns = mine.ready_ns < mine.out_free_ns ? mine.out_free_ns : mine.ready_ns;
             mine.out_free_ns = begin_ns + w_.model_.port_ns(rank_, to, mine.bytes, then_receives);
             const double there_ns = begin_ns + w_.model_.latency_ns(rank_, to, mine.bytes);
@@ -339,12 +341,17 @@ private:
 
     // --- rendezvous ---
 
-    constexpr void send(rank_t from, sent_message<letter> m) {
-        outbox<letter>& sent = outboxes_[from];
+    // Is this message a rendezvous, or behind one?
+    constexpr bool waits(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return bytes > eager_bytes(model_, from, to) || (!outboxes_.empty() && !outboxes_[from].empty());
+    }
+    BOUGH_COLD constexpr void send(rank_t from, const sent_message<letter>& sent) {
+        sent_message<letter> m = sent;
         m.letter.announced = m.bytes > eager_bytes(model_, from, m.to);
-        if (!sent.empty()) return sent.add(m);
-        if (m.letter.announced) sent.add(m);
-        post(from, m);
+        if (outboxes_.empty()) outboxes_ = std::vector<outbox<letter>>(lanes_.size(), outbox<letter>{});
+        const bool others = !outboxes_[from].empty();
+        outboxes_[from].add(m);
+        if (!others) post(from, m);
     }
     // Nothing is before this message: it begins, or, if it is a rendezvous, its notice goes out.
     constexpr void post(rank_t from, sent_message<letter> m) {
@@ -355,15 +362,20 @@ private:
     }
     // A message begins when those before it have, and not before `at_ns`. Returns when it is there.
     constexpr double begin(rank_t from, const sent_message<letter>& m, double at_ns) {
-        double& free_ns = outboxes_[from].free_ns;
-        if (free_ns < at_ns) free_ns = at_ns;
-        const double there_ns = free_ns + model_.latency_ns(from, m.to, m.bytes);
-        if constexpr (ported) free_ns += model_.port_ns(from, m.to, m.bytes, m.letter.then_receives);
+        double never = 0;
+        double* free_ns = &never;
+        if constexpr (ported)
+            free_ns = &ports_[from].out_free_ns;
+        else if (!outboxes_.empty())
+            free_ns = &outboxes_[from].begun_ns;
+        if (*free_ns < at_ns) *free_ns = at_ns;
+        const double there_ns = *free_ns + model_.latency_ns(from, m.to, m.bytes);
+        if constexpr (ported) *free_ns += model_.port_ns(from, m.to, m.bytes, m.letter.then_receives);
         return there_ns;
     }
     // The receiver of the rendezvous at the head of the outbox has been at it since `at_ns`, and its notice
     // came at `notice_ns`. Returns when the message is there.
-    constexpr double meet(rank_t from, double notice_ns, double at_ns) {
+    BOUGH_COLD constexpr double meet(rank_t from, double notice_ns, double at_ns) {
         outbox<letter>& sent = outboxes_[from];
         const sent_message<letter> m = sent.take();
         const double both_ns = notice_ns < at_ns ? at_ns : notice_ns;
@@ -417,7 +429,7 @@ private:
     mailbox<letter> mail_;
     bough::detail::plain_list<lane> lanes_;
     bough::detail::plain_list<ports> ports_; // by rank, for a ported model
-    std::vector<outbox<letter>> outboxes_;   // by rank, where messages may be rendezvous
+    std::vector<outbox<letter>> outboxes_;   // by rank; made when the first rendezvous is sent
     std::vector<tape> tapes_;                // made when the first rank keeps steps
     std::size_t room_;                       // of each tape, in steps
     bough::detail::plain_list<rank_t> woken_;

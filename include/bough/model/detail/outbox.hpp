@@ -29,7 +29,7 @@ struct sent_message {
 
 template <class Letter>
 struct outbox {
-    double free_ns = 0;  // when the next message may begin: the last has begun, and left the out port
+    double begun_ns = 0; // when its last message began, under a model without ports
     double there_ns = 0; // when its last rendezvous was at the receiver
 
     constexpr bool empty() const noexcept { return first_ == waiting_.size(); }
