@@ -65,7 +65,9 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
             const dimensions among = participants(members, typed.at.root).among(typed.at);
             candidate_list from = standard_candidates<goal::broadcast>(among, what);
             if (costs.homogeneous()) {
-                const prospect best = choose(from, among, what, costs).winner();
+                const decision made = choose(from, among, what, costs);
+                if (!made) return std::shared_ptr<const broadcast_plan>();
+                const prospect& best = made.winner();
                 return std::make_shared<const broadcast_plan>(best.what.algorithm,
                                                               dimensions{among.size, 0, best.blocks});
             }
@@ -75,7 +77,9 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
                 if (c.blocks == natural_blocks) c.blocks = c.algorithm.natural_blocks(among.size);
                 c.algorithm = multicast_among<any_algorithm>{std::move(c.algorithm), {members.begin(), members.end()}};
             }
-            const prospect best = choose(from, typed.at, what, costs).winner();
+            const decision made = choose(from, typed.at, what, costs);
+            if (!made) return std::shared_ptr<const broadcast_plan>();
+            const prospect& best = made.winner();
             const auto* chosen = best.what.algorithm.template get<multicast_among<any_algorithm>>();
             return std::make_shared<const broadcast_plan>(chosen->broadcast, dimensions{among.size, 0, best.blocks});
         });
@@ -98,6 +102,7 @@ status multicast_typed(Comm& comm, const typed_call<T>& typed, const participant
         if (who.place(comm.rank()) == no_rank)
             return run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
         const broadcast_plan* best = choose_multicast(comm, typed, members);
+        if (best == nullptr) return refuse_choice(comm);
         using among = multicast_among<any_algorithm>;
         const among algorithm{best->algorithm(), {members.begin(), members.end()}};
         return run_typed(comm, plan<goal::multicast, among>(algorithm, {typed.at.size, typed.at.root, best->blocks()}),

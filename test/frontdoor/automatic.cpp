@@ -2,10 +2,16 @@
 // What automatic{} stands for: choices that are remembered, and properties that are required of them.
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
+#include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/lrc.hpp>
+#include <bough/model/rendezvous.hpp>
+#include <bough/multicast.hpp>
+#include <bough/neighbour_allgather.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/select/choose.hpp>
@@ -13,8 +19,10 @@
 #include <bough/tree/binomial.hpp>
 
 #include <atomic>
+#include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <vector>
 
 using namespace bough;
@@ -23,6 +31,7 @@ namespace {
 
 constexpr model::alpha_beta_gamma dear_messages{.alpha_ns = 1e9, .beta_ns_per_byte = 0, .gamma_ns_per_byte = 0};
 constexpr model::alpha_beta_gamma dear_bytes{.alpha_ns = 0, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 1};
+constexpr model::alpha_beta_gamma nothing{}; // costs nothing
 
 // Values whose sum has other bits in another order.
 double value(rank_t rank, std::size_t i) { return 1.0 / (1.0 + static_cast<double>(rank * 31 + i % 97)); }
@@ -42,7 +51,9 @@ TEST_CASE("automatic: right under any costs, for any size", "[frontdoor][automat
         std::atomic<int> wrong{0};
         in_process{p}.run([&](auto transport) {
             communicator comm{std::move(transport)};
-            for (const auto& costs : {dear_messages, dear_bytes}) {
+            for (const any_cost_model& costs :
+                 {any_cost_model(dear_messages), any_cost_model(dear_bytes), any_cost_model(nothing),
+                  any_cost_model(model::rendezvous{dear_bytes})}) {
                 comm.set_costs(costs);
                 for (const std::size_t count : {0u, 1u, 7u, 100u, 20'000u}) {
                     std::vector<std::uint64_t> x(count), expected(count, std::uint64_t{p} * (p + 1) / 2);
@@ -106,6 +117,50 @@ TEST_CASE("automatic: what nobody has is an error on every rank, and the next ca
     });
     CHECK(refused == 6);
     CHECK(wrong == 0);
+}
+
+TEST_CASE("automatic: costs that are none are an error on every rank, and the next call works",
+          "[frontdoor][automatic]") {
+    const double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<any_cost_model> unlawful;
+    for (const double bad : {-1e9, infinite, -infinite, nan}) {
+        unlawful.push_back(model::alpha_beta_gamma{.alpha_ns = bad, .beta_ns_per_byte = 1});
+        unlawful.push_back(model::lrc{.message_latency_ns = bad, .startup_ns = 5});
+        unlawful.push_back(model::lrc{.message_latency_ns = 5, .receive = {bad}});
+    }
+    for (const rank_t p : {2u, 5u}) {
+        std::atomic<int> other{0};
+        in_process{p}.run([&](auto transport) {
+            communicator comm{std::move(transport), {.costs = unlawful.front()}};
+            const auto check = [&](const status& s) {
+                other += s.code != errc::unsupported || s.argument == nullptr ||
+                         std::string(s.argument).substr(0, 6) != "costs:";
+            };
+            std::vector<rank_t> members(p);
+            std::iota(members.begin(), members.end(), rank_t{0});
+            const neighbourhood around = grid_neighbours{.extents = {p}, .offsets = {{1}, {-1}}};
+            std::vector<int> x(100 * p, 1), y(200 * p, 1);
+            for (const any_cost_model& costs : unlawful) {
+                comm.set_costs(costs);
+                barrier(comm, dissemination{}); // a named algorithm needs no price
+                status s;
+                for (int again = 0; again != 2; ++again) {
+                    allreduce(comm, std::span(x), plus{}, s), check(s);
+                    reduce(comm, std::span(x), plus{}, root{p - 1}, s), check(s);
+                    broadcast(comm, std::span(x), root{1}, s), check(s);
+                    allgather(comm, std::span(x).first(100), std::span(y).first(x.size()), s), check(s);
+                    neighbour_allgather(comm, std::span(x), std::span(y).first(x.size() * 2), around, s), check(s);
+                    multicast(comm, std::span(x), members, root{0}, s), check(s);
+                }
+            }
+            comm.set_costs(nothing);
+            std::fill(x.begin(), x.end(), 1);
+            allreduce(comm, std::span(x), plus{});
+            other += x != std::vector<int>(x.size(), static_cast<int>(p));
+        });
+        CAPTURE(p);
+        CHECK(other == 0);
+    }
 }
 
 TEST_CASE("any_algorithm: as a choice", "[frontdoor][automatic]") {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,8 @@ TEST_CASE("linger: the model says how long, more for more ranks, bytes and late 
     const double ratio = static_cast<double>(of(1u << 20, 8)) / static_cast<double>(of(1024, 8));
     CHECK(ratio > 1.9); // twice as deep
     CHECK(ratio < 2.1);
+    CHECK(of(8, 8, -1e9) == 0); // no price
+    CHECK(of(8, 8, std::numeric_limits<double>::infinity()) == 0);
 }
 
 TEST_CASE("linger: waits as long, and no longer") {

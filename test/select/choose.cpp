@@ -6,6 +6,7 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/binary_blocks.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
@@ -20,6 +21,7 @@
 #include <bough/select/standard/barrier.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
 
@@ -146,6 +148,118 @@ TEST_CASE("choose: binary blocks are not chosen for messages that nobody has ask
     const problem shared{.bytes = 65536, .element_bytes = 8, .cores = 2, .switch_ns = 100};
     CHECK(price_of(any_cost_model(model::rendezvous{paper}), shared, plan_allreduce(binary_blocks{}, {.size = 13})) >
           price_of(any_cost_model(paper), shared, plan_allreduce(binary_blocks{}, {.size = 13})) + 50'000);
+}
+
+namespace {
+
+// Lawful but for one cost of one pair of ranks.
+struct one_bad_cost {
+    double ns = 0;
+    int which = 0; // of the costs below
+    constexpr double of(int cost) const { return cost == which ? ns : 100; }
+    constexpr double start_ns() const { return of(0); }
+    constexpr double send_ns(rank_t, rank_t to, std::uint64_t) const { return to == 1 ? of(1) : 100; }
+    constexpr double latency_ns(rank_t, rank_t to, std::uint64_t) const { return to == 1 ? of(2) : 100; }
+    constexpr double receive_ns(rank_t, rank_t to, std::uint64_t) const { return to == 1 ? of(3) : 100; }
+    constexpr double combine_ns(rank_t, std::uint64_t) const { return of(4); }
+    constexpr double copy_ns(rank_t, std::uint64_t) const { return of(5); }
+};
+struct no_way_from_0_to_2 : model::lrc {
+    static constexpr bool homogeneous = false;
+    constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
+        return from == 0 && to == 2 ? std::numeric_limits<double>::quiet_NaN() : lrc::latency_ns(from, to, bytes);
+    }
+};
+// A broadcast over three ranks that rests on messages that nobody has asked for: rank 1 wants the word of
+// rank 2 first, to which rank 0 sends last.
+struct unasked {
+    using serves = goals<goal::broadcast>;
+    constexpr void emit(const dimensions&, rank_t rank, StepSink auto& out) const {
+        if (rank == 0) out.send(1, {input, 0, 1}), out.send(2, {input, 0, 1});
+        if (rank == 1) out.receive(2, {output, 0, 1}), out.receive(0, {output, 0, 1});
+        if (rank == 2) out.receive(0, {output, 0, 1}), out.send(1, {output, 0, 1});
+    }
+    constexpr block_t natural_blocks(rank_t) const { return 1; }
+    constexpr block_t scratch(const dimensions&, rank_t) const { return 0; }
+    constexpr status check(const dimensions&) const { return {}; }
+    friend constexpr bool operator==(const unasked&, const unasked&) = default;
+};
+struct one_bad_port : one_bad_cost {
+    constexpr double port_ns(rank_t, rank_t to, std::uint64_t, bool) const { return to == 1 ? of(6) : 100; }
+    constexpr bool lands_early() const { return true; }
+};
+
+} // namespace
+
+TEST_CASE("choose: a plan without a price does not win, and says so", "[select][choose]") {
+    const double infinite = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    const auto among = candidates<goal::allreduce>(ring{}, recursive_doubling{}, halving_doubling{});
+    const std::string why = "has no price: a cost is infinite, negative or not a number";
+    const auto check = [&](const any_cost_model& costs) {
+        for (const bool all : {false, true}) {
+            const decision d = choose(among, {.size = 7}, {.bytes = 4096}, costs, {.price_all = all});
+            CHECK_FALSE(d);
+            for (const prospect& p : d.prospects) {
+                CHECK(p.excluded == exclusion::no_price);
+                CHECK(reason_text(p) == why);
+            }
+            CHECK(to_string(d).find("none of the candidates may be taken") != std::string::npos);
+            CHECK(d == choose(among, {.size = 7}, {.bytes = 4096}, costs, {.price_all = all}));
+        }
+        CHECK(std::string(costs.check(7).argument).substr(0, 6) == "costs:");
+    };
+    for (const double bad : {-1e9, infinite, -infinite, nan}) {
+        for (const int which : {0, 1, 2, 3, 4}) {
+            CAPTURE(bad, which);
+            check(one_bad_cost{bad, which});
+            check(one_bad_port{{bad, which}});
+        }
+        check(one_bad_port{{bad, 6}});
+        check(model::alpha_beta_gamma{.alpha_ns = bad, .beta_ns_per_byte = 1}); // one rank stands for all
+        check(model::alpha_beta_gamma{.alpha_ns = 1, .gamma_ns_per_byte = bad});
+        CHECK(any_cost_model(one_bad_cost{bad, 5}).check(7));
+    }
+    for (const rank_t p : {1u, 2u, 7u}) CHECK_FALSE(any_cost_model(paper).check(p));
+    CHECK_FALSE(any_cost_model(one_bad_cost{0, 2}).check(7));
+    // A copy that no step makes has no say.
+    CHECK(choose(among, {.size = 8}, {.bytes = 4096}, any_cost_model(one_bad_cost{nan, 5})));
+    // Where one plan avoids what has no price, it wins.
+    const auto two = candidates<goal::broadcast>(tree_broadcast{flat{}}, tree_broadcast{chain{}});
+    const decision d = choose(two, {.size = 3}, {.bytes = 8}, no_way_from_0_to_2{nic});
+    REQUIRE(d);
+    CHECK(d.winner().what.text() == "tree_broadcast{chain}");
+    CHECK(d.prospects[1].excluded == exclusion::no_price);
+    // Among plans, too.
+    const auto by_flat = plan_broadcast(flat{}, {.size = 3});
+    const auto by_chain = plan_broadcast(chain{}, {.size = 3});
+    CHECK(choose(no_way_from_0_to_2{nic}, {.bytes = 8}, by_flat, by_chain).winner == 1);
+    CHECK(choose(any_cost_model(no_way_from_0_to_2{nic}), {.bytes = 8}, by_flat, by_chain).winner == 1);
+    CHECK(choose(any_cost_model(no_way_from_0_to_2{nic}), {.bytes = 8}, by_chain, by_flat).winner == 0);
+}
+
+TEST_CASE("choose: a plan that rests on messages that nobody has asked for is out where that counts",
+          "[select][choose]") {
+    const auto among = candidates<goal::broadcast>(unasked{}, tree_broadcast{chain{}});
+    CHECK(choose(among, {.size = 3}, {.bytes = 8}, paper, {.price_all = true}).prospects[1].excluded ==
+          exclusion::none);
+    const decision d = choose(among, {.size = 3}, {.bytes = 8}, model::rendezvous{paper});
+    REQUIRE(d);
+    CHECK(d.winner().what.text() == "tree_broadcast{chain}");
+    CHECK(d.prospects[1].excluded == exclusion::deadlock);
+    CHECK(to_string(d).find("does not end") != std::string::npos);
+    // Among plans, too.
+    const auto alone = plan_broadcast(unasked{}, {.size = 3});
+    const auto by_chain = plan_broadcast(chain{}, {.size = 3});
+    CHECK(choose(model::rendezvous{paper}, {.bytes = 8}, alone, by_chain).winner == 1);
+}
+
+TEST_CASE("choose: costs of zero are costs", "[select][choose]") {
+    const decision d =
+        choose(test::everything_for_allreduce({.size = 6}), {.size = 6}, {.bytes = 4096}, model::alpha_beta_gamma{});
+    REQUIRE(d);
+    CHECK(d.winner().predicted_ns == 0);
+    for (const prospect& p : d.prospects) CHECK(p.excluded != exclusion::no_price);
+    CHECK(to_string(d).find("0.00 us") != std::string::npos);
 }
 
 TEST_CASE("choose: required properties", "[select][choose]") {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -220,4 +221,10 @@ TEST_CASE("on_network: what is required, and what is too much") {
     CHECK_FALSE(none);
     CHECK(none.prospects.front().excluded == exclusion::too_many_steps);
     CHECK(none.prospects.front().predicted_ns == 0); // not the bound that it was sorted by
+    for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+        const decision broken = choose(from, at, {.bytes = 800},
+                                       on_network{over, model::lrc{.message_latency_ns = bad}}, {.price_all = true});
+        CHECK_FALSE(broken);
+        for (const prospect& p : broken.prospects) CHECK(p.excluded == exclusion::no_price);
+    }
 }

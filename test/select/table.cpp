@@ -6,6 +6,8 @@
 #include <bough/select/table.hpp>
 #include <bough/tree/chain.hpp>
 
+#include <limits>
+
 using namespace bough;
 
 namespace {
@@ -58,4 +60,14 @@ TEST_CASE("table: chooses", "[select][table]") {
     CHECK(large.winner().what.algorithm == any_algorithm(tree_allreduce{chain{}}));
     CHECK(large.winner().predicted_ns == 50);
     CHECK_FALSE(choose(from, {.size = 4}, {.bytes = 8}, decision_table{}));
+    // A time that is none does not win.
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+        decision_table broken = made();
+        for (measured_row& r : broken.rows)
+            if (r.algorithm == doubling) r.ns = bad;
+        const decision d = choose(from, {.size = 4}, {.bytes = 8}, broken);
+        CHECK(d.winner().what.algorithm == any_algorithm(tree_allreduce{chain{}}));
+        CHECK(d.prospects[1].excluded == exclusion::not_measured);
+        CHECK(d.prospects[2].excluded == exclusion::no_price);
+    }
 }

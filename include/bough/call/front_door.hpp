@@ -341,16 +341,21 @@ const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>&
     });
 }
 
+// There is no such plan, on any rank.
+template <RunsPlans Comm>
+status refuse_choice(Comm& comm) {
+    status s = comm.options().costs.check(comm.size());
+    if (!s) s = invalid_argument("choice: no algorithm has all the required properties, and a price");
+    s.code = errc::unsupported;
+    return comm.refuse(s);
+}
+
 // Runs that plan.
 template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
     const auto* best = automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1);
-    if (best == nullptr) {
-        status s = invalid_argument("choice: no algorithm has all the required properties");
-        s.code = errc::unsupported;
-        return comm.refuse(s);
-    }
+    if (best == nullptr) return refuse_choice(comm);
     if (!wanted.late_ranks) return detail::run_typed(comm, *best, typed);
     typed_call<T> expects_late = typed;
     expects_late.signature.late_ranks = 1;

@@ -143,6 +143,7 @@ status run_in_slots(Comm& comm, const typed_call<T>& given, const rank_blocks& r
         if (too_large) return straight(); // on all ranks
         const auto* best = detail::automatic_plan<goal::alltoall>(
             comm, slots, size_class_of(slots.count * slots.element_bytes), choice.required, 1);
+        if (best == nullptr && comm.options().costs.check(comm.size())) return detail::refuse_choice(comm);
         if (best == nullptr || best->algorithm().template get<pairwise_alltoall>() != nullptr) return straight();
         return detail::run_packed_slots(comm, given, row, column, slots,
                                         [&] { return detail::run_typed(comm, *best, slots); });

@@ -193,11 +193,13 @@ const neighbour_plan<Goal>* choose_neighbour_plan(Comm& comm, const typed_call<T
         if (around.is_grid() && !around.grid().offsets.empty()) {
             const problem what = detail::problem_of(comm, size_class, false);
             const any_cost_model& costs = comm.options().costs;
+            if (costs.check(typed.at.size)) return std::shared_ptr<const neighbour_plan<Goal>>();
             if (typed.repeat != 0) {
                 combines = bough::combines_lengths(around, typed.offsets, typed.at, what, costs);
             } else {
                 const decision made = choose_for_neighbours<Goal>(around, typed.at, what, costs);
-                combines = made && made.winner().what.algorithm.template get<combined>() != nullptr;
+                if (!made) return std::shared_ptr<const neighbour_plan<Goal>>();
+                combines = made.winner().what.algorithm.template get<combined>() != nullptr;
             }
         }
         const Goal wanted{around};
@@ -220,8 +222,11 @@ status run_neighbours(Comm& comm, typed_call<T> typed, const neighbourhood& arou
     if constexpr (std::same_as<Choice, automatic>) {
         const auto run = [&](const auto& plan) { return detail::run_typed(comm, plan, typed); };
         // Blocks whose lengths only their two ends know go straight.
-        ended = typed.row_offsets.empty() || typed.repeat != 0
-                    ? std::visit(run, *detail::choose_neighbour_plan<Goal>(comm, typed, around))
+        const bool chooses = typed.row_offsets.empty() || typed.repeat != 0;
+        const auto* best = chooses ? detail::choose_neighbour_plan<Goal>(comm, typed, around) : nullptr;
+        if (chooses && best == nullptr) return detail::refuse_choice(comm);
+        ended = chooses
+                    ? std::visit(run, *best)
                     : detail::run_choice<Goal>(comm, typed, direct_neighbours{}.algorithm_for(Goal{around}), unchanged);
     } else if constexpr (FamilyFor<Choice, Goal>) {
         ended = detail::run_choice<Goal>(comm, typed, choice.algorithm_for(Goal{around}), unchanged);

@@ -34,7 +34,8 @@ struct communicator_options {
     std::size_t cached_choices = 256;
     early_limits early{}; // limits for messages that come before their operation
     // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
-    // equal on all ranks. If there is none, those that the transport states are used
+    // equal on all ranks, finite and not negative; otherwise calls without an algorithm end with
+    // errc::unsupported on every rank, naming costs. If there is none, those that the transport states are used
     // (bough/select/transport_costs.hpp), and communicator::options() has them here.
     any_cost_model costs{};
     // Which ranks are near each other (make_two_levels in bough/select/standard/two_levels.hpp), by

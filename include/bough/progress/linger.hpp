@@ -52,7 +52,8 @@ private:
         const double ns =
             comm.options().costs.price_ns(plan_ref(plan), {.bytes = bytes, .cores = cores_of(comm.transport())});
         const auto depth = [](rank_t ranks) { return static_cast<double>(std::bit_width(ranks - 1)); };
-        return static_cast<std::uint64_t>(2 * ns * (p > few ? depth(p) / depth(few) : 1));
+        const double twice_ns = 2 * ns * (p > few ? depth(p) / depth(few) : 1);
+        return twice_ns < 1e18 ? static_cast<std::uint64_t>(twice_ns) : 0; // no price, no lingering
     }
 
     std::uint64_t ns_;

@@ -6,6 +6,7 @@
 //   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
 //   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
+//   costs.check(size)                            an error that names the costs, if some are not costs
 //   any_cost_model{}                             no model
 //
 // The bound: no plan ends before its busiest rank has done its part. An empty value prices nothing;
@@ -16,6 +17,7 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/status.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/select/plan_ref.hpp>
@@ -68,32 +70,38 @@ inline constexpr bool is_homogeneous_v = requires {
 
 namespace detail {
 
-// A model seen from ranks that share cores.
+// A cost as a choice takes it: infinite, if the model breaks the law that costs are finite and not negative.
+constexpr double lawful(double ns) noexcept { return ns >= 0 ? ns : std::numeric_limits<double>::infinity(); }
+constexpr bool is_finite_cost(double ns) noexcept { return ns >= 0 && ns < std::numeric_limits<double>::infinity(); }
+
+// A model seen from ranks that share cores. Its costs are lawful, so that no comparison loses a NaN.
 template <CostModel M>
 struct shared_cores {
     const M& model;
     double turn_ns; // the time until a rank that waits has the core again
 
     static constexpr bool homogeneous = is_homogeneous_v<M>;
-    constexpr double start_ns() const { return model.start_ns(); }
+    constexpr double start_ns() const { return lawful(model.start_ns()); }
     constexpr double send_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.send_ns(from, to, bytes);
+        return lawful(model.send_ns(from, to, bytes));
     }
     constexpr double latency_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.latency_ns(from, to, bytes) + turn_ns;
+        return lawful(model.latency_ns(from, to, bytes)) + turn_ns;
     }
     constexpr double receive_ns(rank_t from, rank_t to, std::uint64_t bytes) const {
-        return model.receive_ns(from, to, bytes);
+        return lawful(model.receive_ns(from, to, bytes));
     }
-    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const { return model.combine_ns(rank, bytes); }
-    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return model.copy_ns(rank, bytes); }
+    constexpr double combine_ns(rank_t rank, std::uint64_t bytes) const {
+        return lawful(model.combine_ns(rank, bytes));
+    }
+    constexpr double copy_ns(rank_t rank, std::uint64_t bytes) const { return lawful(model.copy_ns(rank, bytes)); }
     constexpr double port_ns(rank_t from, rank_t to, std::uint64_t bytes,
                              bool duplex) const requires PortedCostModel<M> {
-        return model.port_ns(from, to, bytes, duplex);
+        return lawful(model.port_ns(from, to, bytes, duplex));
     }
     constexpr bool lands_early() const requires PortedCostModel<M> { return model.lands_early(); }
     constexpr double arrival_ns(rank_t rank) const requires requires { model.arrival_ns(rank); }
-    { return model.arrival_ns(rank); }
+    { return lawful(model.arrival_ns(rank)); }
     constexpr std::uint64_t eager_bytes(rank_t from, rank_t to) const requires model::has_rendezvous_v<M> {
         return bough::model::eager_bytes(model, from, to);
     }
@@ -238,6 +246,8 @@ public:
         std::construct_at(reinterpret_cast<M*>(model_.data()), model);
     }
 
+    // What a plan is expected to take. Infinite if it deadlocks; NaN if it has no price, since a cost is infinite,
+    // negative or NaN.
     double price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->price_ns(model_.data(), plan, what, plan.size());
     }
@@ -254,6 +264,19 @@ public:
     bool homogeneous() const noexcept { return functions_->homogeneous; }
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
+    }
+    // Are the costs between `size` ranks finite and not negative? By what a few ranks have, of a few sizes.
+    status check(rank_t size) const {
+        for (const rank_t from : {rank_t{0}, size / 2, size - 1})
+            for (const rank_t to : {rank_t{0}, rank_t{1} % size, size - 1})
+                for (const std::uint64_t bytes : {0u, 8u, 1u << 16, 1u << 28}) {
+                    const message_costs of = costs_of(from, to, bytes, {}, size);
+                    for (const double ns : {of.start_ns, of.send_ns, of.latency_ns, of.receive_ns, of.combine_ns,
+                                            of.copy_ns, of.port_ns, of.duplex_port_ns})
+                        if (!detail::is_finite_cost(ns))
+                            return invalid_argument("costs: one of them is infinite, negative or not a number");
+                }
+        return {};
     }
     // `size` ranks share the cores of `what`.
     message_costs costs_of(rank_t from, rank_t to, std::uint64_t bytes, const problem& what, rank_t size) const {
@@ -286,13 +309,14 @@ private:
     const functions* functions_ = nullptr;
 };
 
-// The price: infinite if the plan deadlocks.
+// Infinite if the plan deadlocks; NaN if a cost is not finite, or negative.
 template <class M>
 double any_cost_model::walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
     const auto seen = detail::share_cores(model_at<M>(model), what, size);
     const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
     if (walked.deadlock()) return std::numeric_limits<double>::infinity();
-    return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
+    const double ns = walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
+    return detail::is_finite_cost(ns) ? ns : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <class M>

@@ -44,12 +44,14 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What a plan is expected to take, in ns.
+// What a plan is expected to take, in ns. Infinite or NaN if it has no price: it does not end, or a cost is
+// infinite, negative or NaN.
 template <CostModel M, Plan P>
 constexpr double price_of(const M& model, const problem& what, const P& plan) {
     const auto seen = detail::share_cores(model, what, plan.size());
-    return model::walk(plan, seen, what.bytes, what.element_bytes).makespan_ns +
-           detail::shared_work_ns(seen, what, plan, plan.size());
+    const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
+    if (walked.deadlock()) return std::numeric_limits<double>::infinity();
+    return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, plan.size());
 }
 template <Plan P>
 double price_of(const any_cost_model& costs, const problem& what, const P& plan) {
@@ -59,7 +61,7 @@ double price_of(const any_cost_model& costs, const problem& what, const P& plan)
 // The price of each candidate, and which one won.
 template <std::size_t Extent>
 struct choice {
-    std::size_t winner = 0; // the first, if several are equal
+    std::size_t winner = 0; // the first, if several are equal, or none has a price
     std::array<double, Extent> predicted_ns{};
     friend constexpr bool operator==(const choice&, const choice&) = default;
 };
@@ -71,7 +73,7 @@ requires(sizeof...(P) != 0) constexpr choice<sizeof...(P)> choose(const M& model
     choice<sizeof...(P)> made;
     made.predicted_ns = {price_of(model, what, plans)...};
     for (std::size_t i = 1; i != sizeof...(P); ++i)
-        if (made.predicted_ns[i] < made.predicted_ns[made.winner]) made.winner = i;
+        if (made.predicted_ns[i] >= 0 && !(made.predicted_ns[made.winner] <= made.predicted_ns[i])) made.winner = i;
     return made;
 }
 
@@ -85,9 +87,10 @@ enum class exclusion : std::uint8_t {
     not_consistent,   // ranks may get different bits, and equal bits are required
     not_exact,        // ranks get different bits unless the op is exact, and it is not known to be
     other_bits,       // it is not of the required bracket class
-    deadlock,         // its walk does not end: it is not a plan of this library
+    deadlock,         // its walk does not end: it is no plan, or rests on messages that nobody has asked for
     too_many_steps,   // it has too many steps to be priced
     not_measured,     // the table has nothing about it
+    no_price,         // its price is infinite, negative or not a number: so is a cost
 };
 
 // One candidate, and what became of it.
@@ -191,6 +194,12 @@ decision sort_out(const candidate_list& from, const dimensions& at, const proble
     return made;
 }
 
+// For a reason that shows when it is priced.
+inline void leave_out(prospect& p, exclusion why) {
+    p.predicted_ns = 0;
+    p.excluded = why;
+}
+
 // Sorts the prospects after the first `fixed` by price.
 template <int = 0>
 void rank_by_price(decision& made, std::ptrdiff_t fixed) {
@@ -242,7 +251,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         left.push_back({i, costs.bound_ns(plan, seen), false});
         if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
         const double ns = costs.symmetric_price_ns(plan, seen);
-        if (ns < 0 || ns == std::numeric_limits<double>::infinity()) continue;
+        if (!detail::is_finite_cost(ns)) continue;
         p.predicted_ns = left.back().bound.ns = ns;
         left.back().priced = true;
     }
@@ -259,6 +268,10 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     for (const auto& [index, bound, priced] : left) {
         prospect& p = made.prospects[index];
         if (!priced) {
+            if (!detail::is_finite_cost(bound.ns)) {
+                detail::leave_out(p, exclusion::no_price);
+                continue;
+            }
             const bool hopeless = bound.ns > best_ns * (1 + equal_price_share) || (bound.ns >= best_ns && index > best);
             if (!options.price_all && hopeless) {
                 p.predicted_ns = bound.ns;
@@ -277,8 +290,9 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 steps_left -= std::min(steps_left, bound.steps);
                 p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, d), seen);
             }
-            if (p.predicted_ns == std::numeric_limits<double>::infinity()) {
-                p.excluded = exclusion::deadlock;
+            if (!detail::is_finite_cost(p.predicted_ns)) {
+                const bool ends = p.predicted_ns != std::numeric_limits<double>::infinity();
+                detail::leave_out(p, ends ? exclusion::no_price : exclusion::deadlock);
                 continue;
             }
         }

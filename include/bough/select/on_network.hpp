@@ -186,6 +186,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     std::sort(order.begin(), order.end(), [](const open& a, const open& b) {
         return a.bound_ns != b.bound_ns ? a.bound_ns < b.bound_ns : a.index < b.index;
     });
+    const auto costs = detail::share_cores(prices.model, problem{}, at.size);
     double best_ns = std::numeric_limits<double>::infinity();
     for (const open& one : order) {
         prospect& p = made.prospects[one.index];
@@ -195,17 +196,18 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             continue;
         }
         if (!options.price_all && one.messages > options.most_steps) {
-            p.predicted_ns = 0;
-            p.excluded = exclusion::too_many_steps;
+            detail::leave_out(p, exclusion::too_many_steps);
             continue;
         }
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
         const problem seen = problem_for(p.what.algorithm, what);
-        const sim_result run = simulate(
-            plan, prices.model, {.bytes = seen.bytes, .element_bytes = seen.element_bytes, .network = &prices.over});
+        const sim_result run =
+            simulate(plan, costs, {.bytes = seen.bytes, .element_bytes = seen.element_bytes, .network = &prices.over});
         p.predicted_ns = run.makespan_ns;
         if (run.deadlock())
-            p.excluded = exclusion::deadlock;
+            detail::leave_out(p, exclusion::deadlock);
+        else if (!detail::is_finite_cost(p.predicted_ns))
+            detail::leave_out(p, exclusion::no_price);
         else
             best_ns = std::min(best_ns, p.predicted_ns);
     }

@@ -31,9 +31,10 @@ inline std::string reason_text(const prospect& p) {
     case exclusion::not_consistent: return "may give ranks different bits, and that must not be";
     case exclusion::not_exact: return "gives ranks different bits unless the op is exact";
     case exclusion::other_bits: return "is not of the required bracket class: it gives other bits";
-    case exclusion::deadlock: return "does not end: this is no plan";
+    case exclusion::deadlock: return "does not end: it is no plan, or rests on messages that nobody has asked for";
     case exclusion::too_many_steps: return "has more steps than a choice may look at, and might win: price all to know";
     case exclusion::not_measured: return "was not measured";
+    case exclusion::no_price: return "has no price: a cost is infinite, negative or not a number";
     }
     return "";
 }

@@ -88,7 +88,10 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         if (p.excluded != exclusion::none) continue;
         const std::uint64_t bytes = problem_for(p.what.algorithm, what).bytes;
         p.predicted_ns = table.time_ns(from.kind, at.size, bytes, p.what.algorithm.text(), p.blocks);
-        if (p.predicted_ns < 0) p.predicted_ns = 0, p.excluded = exclusion::not_measured;
+        if (p.predicted_ns < 0)
+            detail::leave_out(p, exclusion::not_measured);
+        else if (!detail::is_finite_cost(p.predicted_ns))
+            detail::leave_out(p, exclusion::no_price);
     }
     detail::rank_by_price(made, 0);
     if (made && options.through) add_ways(made, options.through);
