@@ -142,6 +142,7 @@
 #include <bough/model/lrc_formula.hpp>
 #include <bough/model/rdma.hpp>
 #include <bough/model/rdma_formula.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/model/two_level.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/multicast.hpp>

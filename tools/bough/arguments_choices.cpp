@@ -10,6 +10,9 @@ constexpr const char* about_model =
     "A file that 'bough measure --json' wrote, a cluster file, or alpha,beta,gamma in ns and ns per byte; "
     "5000,1,0.25 if not given";
 
+constexpr const char* about_eager =
+    "Longer messages wait for their receive; 0: all, as papers mean it. Without it none does";
+
 std::string about_choice_network() {
     return "Price by runs over a network, and say how near its bound the winner comes; --model is then one of those of "
            "'bough simulate', lrc:1us,0,0 if not given. " +
@@ -37,6 +40,7 @@ void add_choose(command_line& line) {
         ->type_name("SIZES");
     command->add_option("--root", typed.root, "The rank at the top; 0 if not given")->type_name("R");
     command->add_option("--model", typed.model, about_model)->type_name("MODEL");
+    command->add_option("--eager", typed.eager, about_eager)->type_name("SIZE");
     command->add_option("--network", typed.network, about_choice_network())->type_name("NET");
     command->add_option("--table", typed.table, "A file that 'bough tune' wrote, to compare the model with")
         ->type_name("FILE");
@@ -67,6 +71,7 @@ void add_map(command_line& line) {
     command->add_option("--ranks", typed.ranks, "A range as 2..64")->type_name("P");
     command->add_option("--bytes", typed.bytes, "A range as 8..16M: its powers of two")->type_name("SIZES");
     command->add_option("--model", typed.model, about_model)->type_name("MODEL");
+    command->add_option("--eager", typed.eager, about_eager)->type_name("SIZE");
     command->add_option("--network", typed.network, about_choice_network())->type_name("NET");
     command->add_option("--require", typed.require, "order, bits, any_size")->type_name("WHAT");
     add_format(command, typed.format, {"text", "svg", "json"});

@@ -9,6 +9,7 @@
 #include "party.hpp"
 #include "timed_tree.hpp"
 #include <bough/model/arriving.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
 #include <bough/select/late_ranks.hpp>
@@ -128,9 +129,10 @@ int choose_neighbours(const choose_arguments& typed, collective c) {
                           "--neighbours are of " + std::to_string(who.ranks) + " ranks, not of " + typed.ranks);
     if (who.ranks > 4096) throw usage_error("--neighbours", "at most 4096 ranks, since each has a block");
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
-    const named_model model = parse_model(typed.model);
-    const bough::any_cost_model costs =
-        std::visit([](const auto& m) -> bough::any_cost_model { return m; }, model.parameters);
+    named_model model = parse_model(typed.model);
+    const std::uint64_t eager_bytes = parse_eager(typed.eager);
+    const bough::any_cost_model costs = with_eager(model, eager_bytes);
+    model.text += eager_text(eager_bytes);
     const bough::candidate_list from = neighbour_candidates(c, who.around);
     json documents = json::array();
     bool any = true;
@@ -155,11 +157,15 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto sizes = bytes_of(c, typed.bytes, "64K");
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
-    if (const auto on = parse_priced_network(typed.network, typed.model, ranks))
+    if (const auto on = parse_priced_network(typed.network, typed.model, typed.eager, ranks))
         return choose_over_network(typed, *on, c, {.size = ranks, .root = root}, sizes, options);
     const bool by_model = asked == nullptr || !typed.model.empty();
     const bool speaks = asked == nullptr || asked->rank() == 0;
-    const named_model model = parse_model(typed.model);
+    named_model model = parse_model(typed.model);
+    const std::uint64_t eager_bytes = parse_eager(typed.eager);
+    model.text += eager_text(eager_bytes);
+    if (!typed.eager.empty() && !by_model)
+        throw usage_error("--eager", "goes with --model, where --transport is given");
     if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
     std::vector<std::uint64_t> arrivals;
     if (!typed.arrivals.empty()) {
@@ -187,8 +193,8 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
         const auto add_trees = [&](const auto& m) -> bough::any_cost_model {
             if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
                 bough::add_fitted_trees(from, at, what, m, arrivals);
-            if (arrivals.empty()) return m;
-            return bough::model::arriving{m, arrivals};
+            if (arrivals.empty()) return with_eager(model, eager_bytes);
+            return bough::model::arriving{bough::model::rendezvous{m, eager_bytes}, arrivals};
         };
         const bough::any_cost_model costs = by_model ? std::visit(add_trees, model.parameters) : asked->costs();
         bough::decision priced;

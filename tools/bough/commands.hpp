@@ -104,6 +104,7 @@ struct choose_arguments : transport_arguments {
     std::string root = "0";
     std::string neighbours; // of a collective that has some
     std::string model;      // a file or three costs; empty: those of bough's own tables
+    std::string eager;      // a size; empty: all messages are
     std::string network;    // to run the candidates over
     std::string table;      // a file
     std::string require;    // order,bits,any_size
@@ -119,6 +120,7 @@ struct map_arguments {
     std::string ranks = "2..64";
     std::string bytes; // empty: 8..16M
     std::string model;
+    std::string eager;   // a size; empty: all messages are
     std::string network; // to run the candidates over
     std::string require;
     std::string format = "text";

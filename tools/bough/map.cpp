@@ -57,10 +57,16 @@ winners find_winners(const map_arguments& typed) {
     for (std::size_t p = range.first; p <= range.last; p += step) found.ranks.push_back(static_cast<bough::rank_t>(p));
     found.sizes = byte_range_of(found.collective, typed.bytes, "8..16M");
     const bough::choose_options options{.needed = parse_requirements(typed.require)};
-    const auto on = parse_priced_network(typed.network, typed.model, range.last);
-    std::optional<named_model> model;
-    if (!on) model = parse_model(typed.model);
-    found.by = on ? on->text : model->text;
+    const auto on = parse_priced_network(typed.network, typed.model, typed.eager, range.last);
+    bough::any_cost_model costs;
+    if (on) {
+        found.by = on->text;
+    } else {
+        const named_model model = parse_model(typed.model);
+        const std::uint64_t eager_bytes = parse_eager(typed.eager);
+        costs = with_eager(model, eager_bytes);
+        found.by = model.text + eager_text(eager_bytes);
+    }
     std::uint64_t work = 0; // a choice takes about as many steps as there are ranks
     for (const bough::rank_t p : found.ranks) work += p * found.sizes.size();
     progress::expect(work);
@@ -71,9 +77,14 @@ winners find_winners(const map_arguments& typed) {
             const bough::problem what{.bytes = bytes};
             const bough::decision d =
                 on ? choose_on(*on, found.collective, at, what, options)
-                   : bough::choose(standard_candidates(found.collective, at, what, options.needed), at, what,
-                                   model->costs, options);
-            if (!d) throw usage_error("--require", "no algorithm has all of that");
+                   : bough::choose(standard_candidates(found.collective, at, what, options.needed), at, what, costs,
+                                   options);
+            if (!d) {
+                const auto is_it = [](const bough::prospect& p) { return p.excluded == bough::exclusion::no_price; };
+                if (std::any_of(d.prospects.begin(), d.prospects.end(), is_it))
+                    throw usage_error("--model", "a cost is infinite, negative or not a number");
+                throw usage_error("--require", "no algorithm has all of that");
+            }
             std::string name = short_name(d.winner().what.algorithm, p);
             auto place = std::find(found.names.begin(), found.names.end(), name);
             if (place == found.names.end() && found.names.size() + 1 >= letters.size()) {

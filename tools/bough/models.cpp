@@ -4,6 +4,7 @@
 
 #include "catalogue.hpp"
 #include "parse.hpp"
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 namespace cli {
 
 namespace {
+
+constexpr std::uint64_t all_eager = ~std::uint64_t{0};
 
 json read_document(const std::string& argument, const std::string& path) {
     std::ifstream in(path);
@@ -144,6 +147,21 @@ named_model parse_model(const std::string& text) {
     }
     return of_alpha_beta_gamma(
         {.alpha_ns = numbers[0], .beta_ns_per_byte = numbers[1], .gamma_ns_per_byte = numbers[2]});
+}
+
+std::uint64_t parse_eager(const std::string& text) {
+    return text.empty() ? all_eager : parse_sizes("--eager", text).front();
+}
+std::string eager_text(std::uint64_t eager_bytes) {
+    return eager_bytes == all_eager ? "" : "; eager up to " + std::to_string(eager_bytes) + " bytes";
+}
+bough::any_cost_model with_eager(const named_model& model, std::uint64_t eager_bytes) {
+    if (eager_bytes == all_eager) return model.costs;
+    return std::visit(
+        [&](const auto& m) -> bough::any_cost_model {
+            return bough::model::rendezvous{m, eager_bytes};
+        },
+        model.parameters);
 }
 
 bough::requirements parse_requirements(const std::string& text) {

@@ -54,6 +54,13 @@ struct named_model {
 // alpha_ns, beta_ns_per_byte and gamma_ns_per_byte, or a cluster file. Empty: 5000,1,0.25. Throws usage_error.
 named_model parse_model(const std::string& text);
 
+// --eager: up to how many bytes messages are eager; all, if it was not given. Throws usage_error.
+std::uint64_t parse_eager(const std::string& text);
+// "; eager up to 4096 bytes", for a line that names a model; empty if --eager was not given.
+std::string eager_text(std::uint64_t eager_bytes);
+// A model with that limit.
+bough::any_cost_model with_eager(const named_model&, std::uint64_t eager_bytes);
+
 // `order,bits,any_size`. Throws usage_error.
 bough::requirements parse_requirements(const std::string& text);
 

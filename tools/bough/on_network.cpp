@@ -2,7 +2,9 @@
 // Choices by runs over a network, and the least time that any plan can have there.
 #include "on_network.hpp"
 
+#include "models.hpp"
 #include "parse.hpp"
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
@@ -14,14 +16,15 @@
 namespace cli {
 
 std::optional<priced_network> parse_priced_network(const std::string& network, const std::string& model,
-                                                   bough::rank_t most_ranks) {
+                                                   const std::string& eager, bough::rank_t most_ranks) {
     if (network.empty()) return std::nullopt;
     priced_network made{parse_network(network, 1), parse_simulated_model(model.empty() ? "lrc:1us,0,0" : model), ""};
     if (most_ranks > made.over.hosts() && made.over.placement.empty())
         throw usage_error("--ranks", "the network has " + std::to_string(made.over.hosts()) +
                                          " hosts; more ranks need a file that places them");
     if (const bough::status bad = made.over.check(most_ranks)) throw usage_error("--network", bad.argument);
-    made.text = network + "; " + made.model.text;
+    made.eager_bytes = parse_eager(eager);
+    made.text = network + "; " + made.model.text + eager_text(made.eager_bytes);
     return made;
 }
 
@@ -85,7 +88,8 @@ bough::decision choose_on(const priced_network& on, collective c, const bough::d
     bough::add_network_candidates(from, at, what, on.over);
     return std::visit(
         [&](const auto& m) {
-            return bough::choose(from, at, what, bough::on_network{on.over, m}, options);
+            return bough::choose(from, at, what,
+                                 bough::on_network{on.over, bough::model::rendezvous{m, on.eager_bytes}}, options);
         },
         on.model.costs);
 }

@@ -14,16 +14,17 @@
 
 namespace cli {
 
-// What is typed for choices: --network and --model.
+// What is typed for choices: --network, --model and --eager.
 struct priced_network {
     bough::network over;
     simulated_model model;
     std::string text; // "torus:8x8,50,200; L 1 us"
+    std::uint64_t eager_bytes = ~std::uint64_t{0};
 };
 // Nothing if no network was typed. Without a model a message takes 1 us beside the links. Throws
 // usage_error, also if the network cannot have so many ranks.
 std::optional<priced_network> parse_priced_network(const std::string& network, const std::string& model,
-                                                   bough::rank_t most_ranks);
+                                                   const std::string& eager, bough::rank_t most_ranks);
 
 // As parse_problem, with the algorithm packed_trees, too: its trees are packed for --network. Whoever
 // does not run plans over networks has no other use for that. Throws usage_error.

@@ -362,7 +362,7 @@ bough::sim_options parse_simulation(const simulate_arguments& typed, bough::rank
         throw usage_error("--order", "there is no '" + typed.order + "'; known are program, dependence");
     made.order = typed.order == "program" ? bough::step_order::program : bough::step_order::dependence;
     made.slots = parse_count("--slots", typed.slots, 0, 1u << 30);
-    if (!typed.eager.empty()) made.eager_bytes = parse_sizes("--eager", typed.eager).front();
+    made.eager_bytes = parse_eager(typed.eager);
     made.operations = parse_count("--operations", typed.operations, 1, 1u << 20);
     made.compute_ns = parse_time("--compute", typed.compute);
     if (!typed.split.empty()) {

@@ -26,6 +26,24 @@ prints '"root": 4'
 printf '{"model":{"message_latency_ns":100,"receive":{"base_ns":1,"per_byte_ns":0.5},"combine":{"base_ns":1,"per_byte_ns":0.5},"startup_ns":0}}' >"$scratch/model.json"
 run 0 choose allreduce --ranks 4 --bytes 8 --model "$scratch/model.json"
 prints "model: L 0.10 us"
+# Where a message needs both its ranks, binary blocks do not win with 13 ranks.
+run 0 choose allreduce --ranks 13 --bytes 64K --require order
+prints "rank order required: binary_blocks_allreduce, 235 us"
+run 0 choose allreduce --ranks 13 --bytes 64K --require order --eager 0
+prints "rank order required: per_level, 259 us"
+prints "model: alpha 5.00 us, beta 1 ns/byte, gamma 0.25 ns/byte; eager up to 0 bytes"
+run 0 choose allreduce --ranks 13 --bytes 64K --require order --eager 0 --all
+prints "binary_blocks_allreduce                        316 us"
+run 0 choose allreduce --ranks 13 --bytes 64K --require order --eager 64K
+prints "rank order required: binary_blocks_allreduce, 235 us"
+run 0 choose reduce --ranks 3 --bytes 8 --eager 0 --arrivals 0,20us,0
+prints "eager up to 0 bytes"
+run 0 choose allreduce --ranks 4 --bytes 64K --eager 1K --network crossbar:4,1
+prints "network: crossbar:4,1; lrc:1us,0,0; eager up to 1024 bytes"
+json choose neighbour_alltoall --neighbours box:4x4x4 --bytes 13K --eager 1K --json
+prints 'eager up to 1024 bytes'
+refuses "--eager: needs a whole number" choose allreduce --ranks 4 --eager much
+refuses "--eager: goes with --model, where --transport is given" choose allreduce --ranks 2 --transport in_process --eager 0
 printf '{"alpha_ns":1000,"beta_ns_per_byte":0.5,"gamma_ns_per_byte":-1}' >"$scratch/model.json"
 
 refuses "--model: file '$scratch/model.json' has no cost \"gamma_ns_per_byte\"" choose allreduce --ranks 4 --model "$scratch/model.json"
@@ -45,8 +63,11 @@ prints "allgather over 4 ranks, 67108864 bytes: packed_trees_allgather{24 trees}
 prints "of what this network can do: no plan takes less than "
 json choose allreduce --ranks 6 --bytes 64M --network rails:2,3,10,30 --json
 prints '"least_along_paths_ns": '
-run 0 choose reduce --ranks 3 --bytes 1M --model 1e308,1e308,1e308 # times that no number tells
+run 0 choose reduce --ranks 3 --bytes 1M --model 1e300,1e300,1e300
 prints ", over 1e15 s"
+run 1 choose reduce --ranks 3 --bytes 1M --model 1e308,1e308,1e308 # times that no number tells
+prints "none of the candidates may be taken"
+prints "out: has no price: a cost is infinite, negative or not a number"
 run 0 choose reduce --ranks 3 --bytes 8 --model 0,0,0
 prints ", 0.00 us"
 prints_not "times as long"

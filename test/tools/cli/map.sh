@@ -13,6 +13,9 @@ prints "</svg>"
 if command -v python3 >/dev/null; then
     python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$scratch/out" || fail "not XML"
 fi
+run 0 map allreduce --ranks 13..13 --bytes 64K..64K --require order --eager 0
+prints "gamma 0.25 ns/byte; eager up to 0 bytes"
+prints "per_level  (1 of 1)"
 run 0 map barrier --ranks 2..4
 prints "    0 bytes"
 run 0 map allreduce --ranks 2..4 --bytes 8,1000
@@ -28,4 +31,5 @@ prints "fnomial{.degree = "
 
 refuses "--bytes: a range begins at 1 or more" map allreduce --bytes 0..8
 refuses "--bytes: the range '64..8' ends before it begins" map allreduce --bytes 64..8
+refuses "--model: a cost is infinite, negative or not a number" map reduce --ranks 3..4 --bytes 1M..1M --model 1e308,1,1e308
 refuses "--ranks: at most 1024" map allreduce --ranks 2..2000
