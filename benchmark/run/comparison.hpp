@@ -13,6 +13,7 @@
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/alpha_beta_gamma_formula.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/tree/binomial.hpp>
 
@@ -51,10 +52,12 @@ struct allreduces {
     const priced& any() const { return faster(faster(rank_ordered(), circulant), ring); }
 };
 
+// As the paper means it: a message begins when both its ranks are at it.
 inline allreduces price(bough::rank_t p, std::uint64_t bytes, const bough::model::alpha_beta_gamma& on = network) {
     const bough::dimensions at{.size = p};
     const auto walked = [&](const auto& choice) {
-        return bough::model::walk(bough::plan_allreduce(choice, at), on, bytes, 8).makespan_ns;
+        return bough::model::walk(bough::plan_allreduce(choice, at), bough::model::rendezvous{on}, bytes, 8)
+            .makespan_ns;
     };
     const bough::level_costs costs{on.alpha_ns, on.beta_ns_per_byte, on.gamma_ns_per_byte};
     const auto levels = bough::best_levels(p, costs, static_cast<double>(bytes));

@@ -35,7 +35,7 @@ TEST_CASE("against halving + doubling and ring: the factors of the table in doc/
     }
 }
 
-TEST_CASE("per level is never slower than tree, recursive doubling and halving + doubling; all of them than any") {
+TEST_CASE("per level is never slower than the other four in rank order; all of them than any") {
     for (const bough::rank_t p : comparison::ranks)
         for (const std::uint64_t bytes : comparison::sizes) {
             const comparison::allreduces all = comparison::price(p, bytes);
@@ -44,8 +44,7 @@ TEST_CASE("per level is never slower than tree, recursive doubling and halving +
             CHECK(all.per_level.ns <= all.tree.ns * margin);
             CHECK(all.per_level.ns <= all.recursive_doubling.ns * margin);
             CHECK(all.per_level.ns <= all.halving_doubling.ns * margin);
-            CHECK(all.per_level.ns <= all.binary_blocks.ns * 1.1); // 13 ranks, 64 KiB: 9 %
-            CHECK(all.rank_ordered().ns <= all.binary_blocks.ns);
+            CHECK(all.per_level.ns <= all.binary_blocks.ns * margin); // since a message needs both its ranks
             CHECK(all.any().ns <= all.paper().ns * margin);
         }
 }
