@@ -219,6 +219,28 @@ TEST_CASE("bucket: results are those of a sequential fold, in place and not") {
         }
 }
 
+TEST_CASE("bucket: blocks of different lengths, also empty ones, are cut for all ports") {
+    const std::vector<std::size_t> counts{3, 0, 7, 1, 12, 5};
+    std::vector<int> wrong(6, 0);
+    in_process{6}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        const rank_t me = comm.rank();
+        std::size_t total = 0, first = 0;
+        for (rank_t r = 0; r != 6; ++r) {
+            if (r < me) first += counts[r];
+            total += counts[r];
+        }
+        std::vector<std::uint64_t> mine(counts[me]), all(total), x(total), part(counts[me]);
+        for (std::size_t i = 0; i != total; ++i) x[i] = i * (me + 1);
+        for (std::size_t i = 0; i != mine.size(); ++i) mine[i] = first + i;
+        allgatherv(comm, std::span<const std::uint64_t>(mine), std::span(all), counts, bucket{{2, 3}});
+        for (std::size_t i = 0; i != total; ++i) wrong[me] += all[i] != i;
+        reduce_scatterv(comm, std::span<const std::uint64_t>(x), std::span(part), counts, plus{}, bucket{{2, 3}});
+        for (std::size_t i = 0; i != part.size(); ++i) wrong[me] += part[i] != (first + i) * 21;
+    });
+    CHECK(wrong == std::vector<int>(6, 0));
+}
+
 TEST_CASE("bucket: no mutant passes") {
     CHECK(test::spoil(plan_allreduce(bucket{}, {.size = 4})) > 100);
     CHECK(test::spoil(plan_allreduce(bucket{.extents = {2, 3}}, {.size = 6})) > 100);

@@ -28,7 +28,7 @@
 // Pre         blocks: one for each rank and port
 // Errors      extents whose product is not the number of ranks; more ports than the torus has
 // Source      Chan, Heimlich, Purkayastha, van de Geijn 2007, "Collective communication: theory,
-//             practice, and experience", section 7 (bucket on meshes); Jain, Sabharwal 2010,
+//             practice, and experience" (bucket on meshes); Jain, Sabharwal 2010,
 //             "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS
 //             (all ports at once)
 //
