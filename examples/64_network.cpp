@@ -2,9 +2,10 @@
 // A machine whose cables are known: which plan is the fastest on it, how near the best possible that is,
 // and which cable is in the way of another one.
 #include <bough/algorithm/halving_doubling.hpp>
-#include <bough/allreduce.hpp>
+#include <bough/algorithm/ring.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/on_network.hpp>
+#include <bough/select/standard/allreduce.hpp>
 #include <bough/simulate/network_bound.hpp>
 #include <bough/simulate/network_traffic.hpp>
 #include <bough/simulate/simulate.hpp>

@@ -72,7 +72,8 @@ void add_run(command_line& line) {
                   "of mpirun");
     command
         ->add_option("--launch", typed.launch,
-                     "Who starts processes: local: this program; pmix: mpirun or srun have. local if not given")
+                     "Who starts processes: local: this program; pmix: mpirun or srun have; environment: torchrun or a "
+                     "script has, which sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. local if not given")
         ->type_name("L");
     command
         ->add_option("--iterations", typed.iterations, "Runs of each; a thousand if not given, or fewer of long ones")
@@ -84,8 +85,9 @@ void add_run(command_line& line) {
                      "work=asleep|busy|polled, seed=N")
         ->type_name("CLUSTER");
     command
-        ->add_option("--trace", typed.trace,
-                     "Write what each rank did, beside what was predicted, for ui.perfetto.dev; not with --launch pmix")
+        ->add_option(
+            "--trace", typed.trace,
+            "Write what each rank did, beside what was predicted, for ui.perfetto.dev; only with --launch local")
         ->type_name("FILE");
     add_format(command, typed.format, {"text", "json"});
 }

@@ -63,11 +63,13 @@ void check_transport(const transport_arguments&);
 // Does the work as each rank of a group: of so many processes, which are started here; or of those that MPI has started, if
 // the transport is mpi, or another launcher. Rank 0 alone says what is wrong with the arguments. What it returns is the exit
 // status. Pre: the transport was checked, and is not in_process; `ranks` is not 0, unless others have started them.
-enum class started_by { this_program, pmix };
+enum class started_by { this_program, pmix, environment };
 int run_as_ranks(const transport_arguments&, bough::rank_t ranks, started_by, const std::function<int(party&)>& work);
 
 // The job that a launcher which speaks PMIx has started; throws usage_error where the tool was built without PMIx.
 bough::job pmix_job();
+// The job of the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT.
+bough::job environment_job();
 
 } // namespace cli
 

@@ -98,6 +98,7 @@ int run_as_ranks(const transport_arguments& typed, bough::rank_t ranks, started_
                  const std::function<int(party&)>& work) {
     if (typed.transport == "mpi") return run_as_rank(ranks, work, join_mpi);
     if (who == started_by::pmix) return run_as_rank(ranks, work, [&] { return join(typed, pmix_job()); });
+    if (who == started_by::environment) return run_as_rank(ranks, work, [&] { return join(typed, environment_job()); });
     return run_local(typed, ranks, work);
 }
 

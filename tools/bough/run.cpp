@@ -273,17 +273,25 @@ int run_ranks(const run_arguments& typed, bough::rank_t ranks, party* mine) {
     return right ? 0 : 1;
 }
 
+started_by parse_started_by(const std::string& launch) {
+    for (const auto& [name, who] : {std::pair{"local", started_by::this_program},
+                                    {"pmix", started_by::pmix},
+                                    {"environment", started_by::environment}})
+        if (launch == name) return who;
+    throw usage_error("--launch", "there is no '" + launch + "'; known are local, pmix, environment");
+}
+
 } // namespace
 
 int run(const run_arguments& typed) {
     const bool threads = typed.transport == "in_process", by_mpi = typed.transport == "mpi";
     check_transport(typed);
-    if (typed.launch != "local" && typed.launch != "pmix")
-        throw usage_error("--launch", "there is no '" + typed.launch + "'; known are local, pmix");
-    if (typed.launch == "pmix" && (threads || by_mpi))
-        throw usage_error("--launch", "pmix goes with shared_memory, tcp, composite, fabric and verbs");
+    const started_by who = parse_started_by(typed.launch);
+    const bool is_launched = who != started_by::this_program;
+    if (is_launched && (threads || by_mpi))
+        throw usage_error("--launch", typed.launch + " goes with shared_memory, tcp, composite, fabric and verbs");
     if (!typed.emulate.empty() && !threads) throw usage_error("--emulate", "goes with in_process");
-    const bool is_started = by_mpi || typed.launch == "pmix"; // by another launcher
+    const bool is_started = by_mpi || is_launched; // by another launcher
     if (!typed.trace.empty() && is_started)
         throw usage_error("--trace", "another launcher has started the ranks: set BOUGH_TRACE, and use 'bough trace'");
     bough::rank_t ranks = 0;
@@ -295,8 +303,7 @@ int run(const run_arguments& typed) {
     traced_job traced(typed.trace);
     const int result =
         threads ? run_ranks(typed, ranks, nullptr)
-                : run_as_ranks(typed, ranks, typed.launch == "pmix" ? started_by::pmix : started_by::this_program,
-                               [&](party& mine) { return run_ranks(typed, mine.size(), &mine); });
+                : run_as_ranks(typed, ranks, who, [&](party& mine) { return run_ranks(typed, mine.size(), &mine); });
     traced.finish();
     return result;
 }

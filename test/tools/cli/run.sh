@@ -72,8 +72,9 @@ refuses "--degree: goes with one algorithm, not with auto" run reduce --ranks 3 
 refuses "--transport: there is no 'pigeon'; known are in_process, shared_memory, tcp, composite, fabric, verbs, mpi" run reduce --ranks 3 --transport pigeon
 refuses "--ranks is required" run reduce
 refuses "--ranks is required" run reduce --transport shared_memory
-refuses "--launch: there is no 'ssh'; known are local, pmix" run reduce --ranks 3 --launch ssh
+refuses "--launch: there is no 'ssh'; known are local, pmix, environment" run reduce --ranks 3 --launch ssh
 refuses "--launch: pmix goes with shared_memory, tcp, composite, fabric and verbs" run reduce --ranks 3 --launch pmix
+refuses "--launch: environment goes with shared_memory, tcp, composite, fabric and verbs" run reduce --launch environment
 refuses "--emulate: goes with in_process" run reduce --ranks 3 --transport tcp --emulate latency=1us
 refuses "--algorithm: reduce has no 'oak'" run reduce --ranks 3 --transport shared_memory --algorithm oak
 refuses "--nodes: goes with composite" run reduce --ranks 3 --transport tcp --nodes 2
@@ -102,6 +103,21 @@ if "$bough" run barrier --ranks 2 --transport tcp --tcp-only --iterations 1 >/de
     run 0 run allreduce --ranks 3 --transport tcp --tcp-only --bytes 8,64K --iterations 3
     prints "right: "
 fi
+
+# A script has started the ranks.
+if "$bough" run barrier --ranks 2 --transport tcp --iterations 1 >/dev/null 2>&1; then
+    export WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + $$ % 20000))
+    for rank in 1 2; do
+        RANK=$rank "$bough" run allreduce --transport tcp --launch environment --bytes 8,64K --iterations 3 &
+    done
+    RANK=0 run 0 run allreduce --transport tcp --launch environment --bytes 8,64K --iterations 3
+    prints "over 3 ranks"
+    prints "right: "
+    wait
+    RANK=one refuses "--launch: RANK: must be a number below WORLD_SIZE" run allreduce --transport tcp --launch environment
+    unset WORLD_SIZE MASTER_ADDR MASTER_PORT
+fi
+refuses "--launch: RANK: is not set, and neither is WORLD_SIZE" run allreduce --transport tcp --launch environment
 
 # A certificate that vouches for itself, and one that it does not vouch for.
 for name in one other; do

@@ -24,7 +24,7 @@ run 0 simulate allreduce ring --ranks 3 --bytes 1M --model lrc:1us,0,0 --network
 prints "busiest link      none carries anything"
 json simulate allreduce ring --ranks 4 --bytes 1M --model lrc:1us,0,0 --network torus:4,10,20 --json
 prints '"busiest_ns": 157286.4'
-prints '"from": "host 3"'
+prints '"from":"host 3"'
 run 0 simulate reduce_scatter packed_trees --ranks 4 --bytes 64M --model lrc:1us,0,0 --network torus:4,10,20
 prints "reduce_scatter by packed_trees_reduce_scatter{24 trees} over 4 ranks, root 0, 192 blocks"
 prints "% of what this network can do: no plan takes less than "
