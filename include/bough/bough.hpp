@@ -216,6 +216,7 @@
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
+#include <bough/select/slow_ranks.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/alltoall.hpp>
 #include <bough/select/standard/exscan.hpp>

@@ -2,12 +2,15 @@
 // What automatic{} stands for: choices that are remembered, and properties that are required of them.
 #include "support/catch.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
+#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/decision.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/heterogeneous.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/model/rendezvous.hpp>
 #include <bough/multicast.hpp>
@@ -15,6 +18,7 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/standard/allreduce.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/binomial.hpp>
 
@@ -221,4 +225,34 @@ TEST_CASE("automatic: a choice is made once for all roots of a broadcast, and th
                 REQUIRE(comm.core()->remembered_choices() <= 4);
             }
     });
+}
+
+TEST_CASE("automatic: costs of each rank make a plan around a slow one, until they say otherwise") {
+    constexpr std::size_t count = 1 << 19;
+    model::heterogeneous costs;
+    for (rank_t r = 0; r != 6; ++r) {
+        const double times = r == 4 ? 4 : 1;
+        costs.send.push_back({1000 * times, 0.1 * times});
+        costs.receive.push_back({1000 * times, 0.1 * times});
+        costs.combine.push_back({0, 0.02});
+    }
+    std::atomic<int> wrong{0}, around{0};
+    in_process{6}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.costs = model::heterogeneous_view{&costs}}};
+        const std::vector<std::uint64_t> expected(count, 21);
+        const auto run = [&] {
+            std::vector<std::uint64_t> x(count, comm.rank() + 1);
+            allreduce(comm, std::span(x), plus{});
+            wrong += x != expected;
+            const decision said =
+                decision_of<goal::allreduce>(comm, {.bytes = count * 8, .element_bytes = 8, .exact_op = true});
+            const auto* plan = said.winner().what.algorithm.get<slow_rank_allreduce>();
+            return plan != nullptr && plan->slow == 4;
+        };
+        around += run();
+        comm.set_costs({});
+        around += 100 * run();
+    });
+    CHECK(wrong == 0);
+    CHECK(around == 6);
 }

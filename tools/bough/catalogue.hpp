@@ -108,7 +108,8 @@ std::vector<std::uint64_t> byte_range_of(collective, const std::string& typed, c
 
 // What automatic choice chooses among.
 bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&,
-                                          const bough::requirements& needed = {});
+                                          const bough::requirements& needed = {},
+                                          const bough::any_cost_model& costs = {});
 bough::candidate_list neighbour_candidates(collective, const bough::neighbourhood&);
 
 struct problem {

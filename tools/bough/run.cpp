@@ -92,7 +92,7 @@ std::vector<bough::candidate> candidates_of(const run_arguments& typed,
     if (named) return {{*named, at.blocks}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
-        bough::candidate_list from = standard_candidates(c, at, what);
+        bough::candidate_list from = standard_candidates(c, at, what, {}, model);
         if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
         return {bough::choose(from, at, what, model).winner().what};
     }

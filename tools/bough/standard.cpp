@@ -17,19 +17,20 @@
 namespace cli {
 
 bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, const bough::problem& what,
-                                          const bough::requirements& needed) {
+                                          const bough::requirements& needed, const bough::any_cost_model& costs) {
     switch (c) {
-    case collective::reduce: return bough::standard_candidates<bough::goal::reduce>(at, what, needed);
-    case collective::allreduce: return bough::standard_candidates<bough::goal::allreduce>(at, what, needed);
-    case collective::broadcast: return bough::standard_candidates<bough::goal::broadcast>(at, what, needed);
-    case collective::reduce_scatter: return bough::standard_candidates<bough::goal::reduce_scatter>(at, what, needed);
-    case collective::allgather: return bough::standard_candidates<bough::goal::allgather>(at, what, needed);
-    case collective::scan: return bough::standard_candidates<bough::goal::scan>(at, what, needed);
-    case collective::exscan: return bough::standard_candidates<bough::goal::exscan>(at, what, needed);
-    case collective::alltoall: return bough::standard_candidates<bough::goal::alltoall>(at, what, needed);
-    case collective::gather: return bough::standard_candidates<bough::goal::gather>(at, what, needed);
-    case collective::scatter: return bough::standard_candidates<bough::goal::scatter>(at, what, needed);
-    case collective::barrier: return bough::standard_candidates<bough::goal::barrier>(at, what, needed);
+    case collective::reduce: return bough::standard_candidates<bough::goal::reduce>(at, what, needed, costs);
+    case collective::allreduce: return bough::standard_candidates<bough::goal::allreduce>(at, what, needed, costs);
+    case collective::broadcast: return bough::standard_candidates<bough::goal::broadcast>(at, what, needed, costs);
+    case collective::reduce_scatter:
+        return bough::standard_candidates<bough::goal::reduce_scatter>(at, what, needed, costs);
+    case collective::allgather: return bough::standard_candidates<bough::goal::allgather>(at, what, needed, costs);
+    case collective::scan: return bough::standard_candidates<bough::goal::scan>(at, what, needed, costs);
+    case collective::exscan: return bough::standard_candidates<bough::goal::exscan>(at, what, needed, costs);
+    case collective::alltoall: return bough::standard_candidates<bough::goal::alltoall>(at, what, needed, costs);
+    case collective::gather: return bough::standard_candidates<bough::goal::gather>(at, what, needed, costs);
+    case collective::scatter: return bough::standard_candidates<bough::goal::scatter>(at, what, needed, costs);
+    case collective::barrier: return bough::standard_candidates<bough::goal::barrier>(at, what, needed, costs);
     case collective::neighbour_allgather:
     case collective::neighbour_alltoall: break;
     }

@@ -20,7 +20,7 @@ namespace bough::inline BOUGH_ABI::detail {
 template <class Goal>
 decision standard_decision(const dimensions& at, const problem& what, const any_cost_model& costs,
                            const requirements& needed) {
-    return choose(standard_candidates<Goal>(at, what, needed), at, what, costs, {.needed = needed});
+    return choose(standard_candidates<Goal>(at, what, needed, costs), at, what, costs, {.needed = needed});
 }
 
 // The algorithm and blocks that were chosen for another root, if they may be taken here, too.

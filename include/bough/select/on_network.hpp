@@ -20,7 +20,6 @@
 #define BOUGH_SELECT_ON_NETWORK_HPP
 
 #include <bough/algorithm/allreduce/dual_root.hpp>
-#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/trivance.hpp>
 #include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/swing.hpp>
@@ -31,6 +30,7 @@
 #include <bough/select/choose.hpp>
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/plan_ref.hpp>
+#include <bough/select/slow_ranks.hpp>
 #include <bough/select/standard_set.hpp>
 #include <bough/simulate/network.hpp>
 #include <bough/simulate/network_traffic.hpp>
@@ -55,7 +55,7 @@ on_network(const network&, const M&) -> on_network<M>;
 
 namespace detail {
 
-inline void add_slow_rank(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
+inline void add_slow_cable(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     std::vector<double> speed(over.hosts(), 0.0);
     for (const network::link& l : over.links())
         if (l.from < over.hosts()) speed[l.from] += l.bytes_per_ns;
@@ -66,9 +66,7 @@ inline void add_slow_rank(candidate_list& made, const dimensions& at, const prob
         others = std::min(others, std::max(now, least));
         if (now < least) slowest = r;
     }
-    if (at.size < 3 || speed[over.host_of(slowest)] >= others) return;
-    for (const block_t chunks : {4u, 16u, 64u})
-        if (what.bytes / (at.size - 1) / chunks >= 512) made.add(slow_rank_allreduce{slowest}, chunks * (at.size - 1));
+    if (at.size >= 3 && speed[over.host_of(slowest)] < others) add_around(made, slowest, at, what);
 }
 
 // Have at least two switches several hosts each?
@@ -127,7 +125,7 @@ inline constexpr rank_t most_ranks_packed = 8;
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
-    if (made.kind == goal::allreduce::kind) detail::add_slow_rank(made, at, what, over);
+    if (made.kind == goal::allreduce::kind) detail::add_slow_cable(made, at, what, over);
     if (detail::has_groups(over)) detail::add_for_groups(made);
     if (made.kind == goal::allreduce::kind && at.size > 2 && detail::in_a_row(at, over))
         detail::add_segmented(made, dual_root_allreduce{.arity = 1, .slack = false}, at, what);

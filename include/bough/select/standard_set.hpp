@@ -22,15 +22,17 @@ namespace bough::inline BOUGH_ABI {
 
 // Each header in standard/ specialises it with a function add(auto& list, at, what). The list is a
 // candidate_list. It may have add_for_any_partition and add_in_order, too, for what is worth a look
-// only where that is required. `auto` makes the function a template, so that a program compiles the
-// candidates only if it leaves the choice to the library.
+// only where that is required, and add_for_costs(auto& list, at, what, costs) for what is worth a look
+// only where costs differ between ranks. `auto` makes the function a template, so that a program compiles
+// the candidates only if it leaves the choice to the library.
 template <class Goal>
 struct standard_set;
 
-// The standard candidates for a goal, with those that are worth a look only where something is needed.
-// A pure function of its arguments, on which all ranks agree.
+// The standard candidates for a goal, with those that are worth a look only where something is needed, or
+// where ranks differ by these costs. A pure function of its arguments, on which all ranks agree.
 template <class Goal>
-candidate_list standard_candidates(const dimensions& at, const problem& what, const requirements& needed = {}) {
+candidate_list standard_candidates(const dimensions& at, const problem& what, const requirements& needed = {},
+                                   const any_cost_model& costs = {}) {
     candidate_list made{Goal::kind, {}};
     made.list.reserve(32);
     standard_set<Goal>::add(made, at, what);
@@ -38,6 +40,8 @@ candidate_list standard_candidates(const dimensions& at, const problem& what, co
         if (needed.any_partition) standard_set<Goal>::add_for_any_partition(made, at, what);
     if constexpr (requires { standard_set<Goal>::add_in_order(made, at, what); })
         if (needed.order_preserving) standard_set<Goal>::add_in_order(made, at, what);
+    if constexpr (requires { standard_set<Goal>::add_for_costs(made, at, what, costs); })
+        if (costs && !costs.homogeneous()) standard_set<Goal>::add_for_costs(made, at, what, costs);
     if (what.levels != nullptr) what.levels->add(made, at, what);
     return made;
 }

@@ -74,7 +74,7 @@ struct slow_rank_allreduce {
             });
             algorithm.emit(among, me, sink);
         };
-        const auto scatter = [&](block_t chunk) {
+        const auto begin = [&](block_t chunk) {
             if (others == 1) return;
             // Partial results (plane 0 of this half) are accumulated in the output.
             detail::remapped sink(out, {input, output, 1}, rank_of, [chunk, others](slice s, detail::pieces& to) {
@@ -84,7 +84,7 @@ struct slow_rank_allreduce {
             circulant_reduce_scatter{}.emit(among, me, sink);
         };
         for (block_t chunk = 0; chunk <= chunks; ++chunk) {
-            if (chunk != chunks) scatter(chunk);
+            if (chunk != chunks) begin(chunk);
             if (chunk == 0) continue;
             const slice mine{output, (chunk - 1) * others + me, 1}, landed = mine.in(bough::scratch(0));
             const slice have = others == 1 ? mine.in(input) : mine;

@@ -16,6 +16,7 @@
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/select/slow_ranks.hpp>
 #include <bough/select/standard_set.hpp>
 #include <bough/tree/fnomial.hpp>
 
@@ -51,6 +52,10 @@ struct standard_set<goal::allreduce> {
     // Where rank order is needed: a pipeline, for long vectors.
     static void add_in_order(auto& made, const dimensions& at, const problem& what) {
         if (at.size > 2) detail::add_segmented(made, dual_root_allreduce{.arity = 1}, at, what);
+    }
+    // Where one rank is slow: plans around it.
+    static void add_for_costs(auto& made, const dimensions& at, const problem& what, const any_cost_model& costs) {
+        add_slow_rank(made, at, what, costs);
     }
 };
 
