@@ -57,3 +57,47 @@ TEST_CASE("late_ranks: short vectors and lone ranks get no candidate") {
     REQUIRE_FALSE(made.list.empty());
     CHECK(made.list.front().algorithm.get<late_rank_allreduce>()->late == 1);
 }
+
+TEST_CASE("late_ranks: a problem may name one, and its plans are priced and chosen from its arrival on") {
+    const model::alpha_beta_gamma costs{.alpha_ns = 3000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0.01};
+    const any_cost_model erased = costs;
+    for (const rank_t size : {2u, 4u, 7u, 12u})
+        for (const rank_t late : {rank_t{0}, size - 1})
+            for (const std::uint64_t bytes : {8u, 1u << 16, 1u << 22}) {
+                const dimensions at{.size = size};
+                const problem what{.bytes = bytes, .late = late, .late_ns = 5'000'000};
+                CAPTURE(size, late, bytes);
+                std::vector<std::uint64_t> arrivals(size, 0);
+                arrivals[late] = what.late_ns;
+                const auto from = standard_candidates<goal::allreduce>(at, what);
+                auto other = standard_candidates<goal::allreduce>(at, {.bytes = bytes});
+                add_late_rank(other, at, {.bytes = bytes}, arrivals);
+                CHECK(from.list == other.list);
+                const decision d = choose(from, at, what, erased),
+                               all = choose(from, at, what, erased, {.price_all = true});
+                CHECK(d.winner().what == all.winner().what);
+                for (const prospect& p : all.prospects) {
+                    const plan_ref plan(p.what.algorithm, {size, 0, p.blocks});
+                    CHECK(erased.price_ns(plan, what) ==
+                          price_of(model::arriving{costs, arrivals}, {.bytes = bytes}, plan));
+                    const double bound = erased.bound_ns(plan, what).ns;
+                    CHECK(bound <= erased.price_ns(plan, what) * (1 + 1e-12));
+                    CHECK(bound >= static_cast<double>(what.late_ns));
+                }
+            }
+}
+
+TEST_CASE("late_ranks: however late a rank is, what is saved after its arrival decides") {
+    const any_cost_model costs =
+        model::alpha_beta_gamma{.alpha_ns = 3000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    const dimensions at{.size = 12};
+    const auto hidden = [&](std::uint64_t late_ns) {
+        const problem what{.bytes = 12 << 20, .late = 7, .late_ns = late_ns};
+        const decision d = choose(standard_candidates<goal::allreduce>(at, what), at, what, costs);
+        const auto* plan = d.winner().what.algorithm.get<late_rank_allreduce>();
+        return plan == nullptr ? no_rank : plan->late;
+    };
+    CHECK(hidden(100'000) == no_rank);
+    for (const std::uint64_t ns : {20'000'000u, 500'000'000u, 4'000'000'000u}) CHECK(hidden(ns) == 7);
+    CHECK(hidden(3'600'000'000'000) == 7); // an hour
+}

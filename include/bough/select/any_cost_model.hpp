@@ -17,7 +17,9 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/select/plan_ref.hpp>
@@ -48,6 +50,10 @@ struct problem {
     // The op can also combine what all ranks contribute at once, and then the vector is so many times
     // shorter (rounded_once): with algorithms that combine in series. 1: it cannot.
     std::uint32_t narrowing = 1;
+    // The rank that comes after all others, and how much later; no_rank: none is known to. (For other times
+    // of arrival see bough/model/arriving.hpp.)
+    rank_t late = no_rank;
+    std::uint64_t late_ns = 0;
     friend constexpr bool operator==(const problem&, const problem&) = default;
 };
 
@@ -74,11 +80,13 @@ namespace detail {
 constexpr double lawful(double ns) noexcept { return ns >= 0 ? ns : std::numeric_limits<double>::infinity(); }
 constexpr bool is_finite_cost(double ns) noexcept { return ns >= 0 && ns < std::numeric_limits<double>::infinity(); }
 
-// A model seen from ranks that share cores. Its costs are lawful, so that no comparison loses a NaN.
+// A model seen from ranks that share cores, of which one may be late. Its costs are lawful, so that no comparison loses a NaN.
 template <CostModel M>
 struct shared_cores {
     const M& model;
     double turn_ns; // the time until a rank that waits has the core again
+    rank_t late;    // as in the problem
+    double late_ns;
 
     static constexpr bool homogeneous = is_homogeneous_v<M>;
     constexpr double start_ns() const { return lawful(model.start_ns()); }
@@ -100,8 +108,9 @@ struct shared_cores {
         return lawful(model.port_ns(from, to, bytes, duplex));
     }
     constexpr bool lands_early() const requires PortedCostModel<M> { return model.lands_early(); }
-    constexpr double arrival_ns(rank_t rank) const requires requires { model.arrival_ns(rank); }
-    { return lawful(model.arrival_ns(rank)); }
+    constexpr double arrival_ns(rank_t rank) const {
+        return lawful(bough::model::arrival_ns(model, rank)) + (rank == late ? late_ns : 0);
+    }
     constexpr std::uint64_t eager_bytes(rank_t from, rank_t to) const requires model::has_rendezvous_v<M> {
         return bough::model::eager_bytes(model, from, to);
     }
@@ -111,7 +120,8 @@ template <CostModel M>
 constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_t size) {
     BOUGH_EXPECTS(what.cores >= 1, "cores: at least one");
     const rank_t ranks_per_core = what.cores >= size ? 1 : (size + what.cores - 1) / what.cores;
-    return {model, ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core};
+    return {model, ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core, what.late,
+            static_cast<double>(what.late_ns)};
 }
 
 // The sink that adds up how long the steps of one rank keep its core busy.
@@ -160,12 +170,13 @@ constexpr double shared_work_ns(const M& model, const problem& what, const P& pl
 }
 
 // The sink that adds up how long one rank is busy with its part, as if every message had been sent
-// at once.
+// at once. It begins when the rank comes.
 template <CostModel M>
 class busy_rank {
 public:
     constexpr busy_rank(const M& model, const model::block_sizes& sizes, rank_t rank)
-        : model_(model), sizes_(sizes), rank_(rank), clock_ns_(model.start_ns()), out_ns_(clock_ns_) {}
+        : model_(model), sizes_(sizes), rank_(rank), clock_ns_(model.start_ns() + model::arrival_ns(model, rank)),
+          out_ns_(clock_ns_) {}
 
     constexpr double end_ns() const noexcept { return std::max(clock_ns_, out_ns_); }
     constexpr std::uint64_t steps() const noexcept { return steps_; }
@@ -256,9 +267,10 @@ public:
         return functions_->price_ns(model_.data(), plan, what, size);
     }
     // The price of a plan whose ranks all do alike; negative if the model is not the same for all
-    // pairs of ranks.
+    // pairs of ranks, or one comes late.
     double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
-        return functions_->homogeneous ? functions_->price_ns(model_.data(), plan.folded(), what, plan.size()) : -1;
+        if (!functions_->homogeneous || what.late != no_rank) return -1;
+        return functions_->price_ns(model_.data(), plan.folded(), what, plan.size());
     }
     // Are all pairs of ranks alike in the model?
     bool homogeneous() const noexcept { return functions_->homogeneous; }
@@ -338,7 +350,7 @@ message_costs any_cost_model::message_of(const std::byte* model, rank_t from, ra
     return made;
 }
 
-// From below, by what four ranks do.
+// From below, by what four ranks do, and the late one.
 template <class M>
 cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
     const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
@@ -346,8 +358,8 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     cost_bound found;
     const rank_t size = plan.size();
     const rank_t root = plan.root();
-    for (const rank_t r : {root, size / 2, size - 1, root == 0 ? no_rank : rank_t{0}}) {
-        if (r == no_rank) continue;
+    for (const rank_t r : {root, size / 2, size - 1, root == 0 ? no_rank : rank_t{0}, what.late}) {
+        if (r >= size) continue;
         detail::busy_rank sink(seen, sizes, r);
         plan.emit(r, sink);
         found.ns = std::max(found.ns, sink.end_ns());

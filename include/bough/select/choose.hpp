@@ -129,7 +129,8 @@ struct decision {
 };
 
 // Prices that differ by less than this share count as equal: a model is not exact, and the rounding
-// of block sizes alone makes such differences. Among equals, the first that was given wins.
+// of block sizes alone makes such differences. Among equals, the first that was given wins. The time until
+// a late rank comes (problem::late) is the same for all plans, and does not count.
 inline constexpr double equal_price_share = 1.0 / 512;
 
 // What is required, and how much work the choice may be.
@@ -211,11 +212,17 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
             return !a.at_least && b.at_least;
         });
 }
+// The highest price that is as good as this one.
+constexpr double as_good_as(double ns, const problem& what) noexcept {
+    const double late_ns = what.late == no_rank ? 0 : static_cast<double>(what.late_ns);
+    return ns + (ns > late_ns ? ns - late_ns : 0) * equal_price_share;
+}
 // The winner is the first of those that are as good as the best. Those behind it are sorted by price.
 template <int = 0>
 void put_winner_first(decision& made, double best_ns) {
+    const double most_ns = as_good_as(best_ns, made.what);
     const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
-        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= best_ns * (1 + equal_price_share);
+        return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= most_ns;
     });
     if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
     rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
@@ -272,7 +279,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 detail::leave_out(p, exclusion::no_price);
                 continue;
             }
-            const bool hopeless = bound.ns > best_ns * (1 + equal_price_share) || (bound.ns >= best_ns && index > best);
+            const bool hopeless = bound.ns > detail::as_good_as(best_ns, what) || (bound.ns >= best_ns && index > best);
             if (!options.price_all && hopeless) {
                 p.predicted_ns = bound.ns;
                 p.at_least = true;

@@ -13,8 +13,8 @@
 // lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are
 // simulated in the order of these bounds, until the bound says that the rest cannot win. A plan with more
 // than options.most_steps messages is left unpriced, unless options.price_all.
-// A pure function of its arguments, on which all ranks must agree. Shared cores (problem::cores) are
-// not looked at.
+// A pure function of its arguments, on which all ranks must agree. Shared cores (problem::cores) and
+// a late rank (problem::late) are not looked at.
 // Pre: network.check(at.size) is ok.
 #ifndef BOUGH_SELECT_ON_NETWORK_HPP
 #define BOUGH_SELECT_ON_NETWORK_HPP

@@ -102,6 +102,8 @@ inline std::string to_string(const decision& d) {
     std::string text = std::string(goal_name(d.kind)) + " over " + size + (d.at.size == 1 ? " rank" : " ranks") + ", " +
                        std::to_string(d.what.bytes) + " bytes";
     if (d.at.root != 0) text += ", root " + std::to_string(d.at.root);
+    if (d.what.late != no_rank)
+        text += ", rank " + std::to_string(d.what.late) + " late by " + time_text(static_cast<double>(d.what.late_ns));
     const std::string needed = to_string(d.needed);
     if (!needed.empty()) text += ", " + needed + " required";
     if (!d) {

@@ -13,7 +13,7 @@
 //               the vector that gets smaller with p; a, b and c are those of 32, 64 and 128 ranks.
 //               Otherwise 32 and 64 do, unless ranks share cores.
 //
-// Only where all pairs of ranks are alike. A pure function of its arguments, as the walk is.
+// Only where all pairs of ranks are alike, and none comes late. A pure function of its arguments, as the walk is.
 // *Error*: none as long as the same rank is the last one; test/select/steady_price.cpp has the bounds.
 #ifndef BOUGH_SELECT_STEADY_PRICE_HPP
 #define BOUGH_SELECT_STEADY_PRICE_HPP
@@ -35,7 +35,7 @@ public:
     // `at` has the number of blocks.
     steady_pricer(const any_cost_model& costs, const candidate& of, const dimensions& at, const problem& what)
         : costs_(costs), of_(of), at_(at), what_(what) {
-        if (!costs.homogeneous()) return;
+        if (!costs.homogeneous() || what.late != no_rank) return;
         const claims& said = of.algorithm.fixed_claims();
         shares_ = of.blocks == natural_blocks && at.blocks != 1;
         in_ranks_ = said.steady_in_ranks && std::has_single_bit(at.size) && at.size > 128 &&

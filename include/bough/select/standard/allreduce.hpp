@@ -9,6 +9,7 @@
 #include <bough/algorithm/allreduce/double_tree.hpp>
 #include <bough/algorithm/allreduce/dual_root.hpp>
 #include <bough/algorithm/allreduce/halving_doubling.hpp>
+#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/by_owner.hpp>
@@ -48,6 +49,7 @@ struct standard_set<goal::allreduce> {
         made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));
         made.add(algorithm_for<goal::allreduce>(ring{}));
         detail::add_segmented(made, double_tree_allreduce{}, at, what, 256); // few peers, and few rounds
+        if (what.late < at.size) detail::add_segmented(made, late_rank_allreduce{what.late}, at, what);
     }
     // Where rank order is needed: a pipeline, for long vectors.
     static void add_in_order(auto& made, const dimensions& at, const problem& what) {
