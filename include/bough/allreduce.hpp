@@ -23,7 +23,8 @@
 //             sends about two vectors in all, for long ones (bough/select/standard/allreduce.hpp)
 // Determinism the lower rank's value stands left, in a bracket that depends on the plan alone: a plan
 //             gives the same bits in every run. All ranks get the same bits, unless inexact_census is
-//             asked for. An op that is not known to commute gets a plan that keeps rank order
+//             asked for. An op that is not known to commute gets a plan that keeps rank order. With
+//             communicator_options::follow_arrivals the plan also depends on when ranks came
 // Errors      invalid_argument and size_overflow for wrong arguments; call_mismatch where ranks do not
 //             agree; those of doc/design/005. The output is unspecified then, `in` is unchanged
 // Source      MPI_Allreduce; each algorithm names its own

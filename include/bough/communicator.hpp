@@ -125,6 +125,8 @@ public:
     const P* remember_plan(const detail::choice_key& key, F&& choose) {
         return core_->template remember_plan<P>(key, std::forward<F>(choose));
     }
+    bool follows(std::uint64_t bytes) const noexcept { return core_->follows(bytes); }
+    auto& followed() { return core_->followed(); }
     // The equal call that was made lately (bough/communicator/repeated_calls.hpp). Null: there is none,
     // and after the call has run well, keep_repeated() makes it one.
     detail::repeated_call* find_repeated(const detail::repeat_key& key) noexcept {

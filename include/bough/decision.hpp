@@ -8,7 +8,8 @@
 // rest is what the communicator knows. For rounded_once{} on bf16 the bytes are those of floats, and narrowing
 // is 2. Prices are those by which automatic{} chooses: of the next power of two of bytes,
 // and where all pairs of ranks are alike, of a root that stands for several. It sends no message, and the
-// next call does what it says. Not collective. Include the collective's candidates, too:
+// next call does what it says, unless that is the one in which new times of arrival take effect
+// (communicator_options::follow_arrivals). Not collective. Include the collective's candidates, too:
 // bough/select/standard/allreduce.hpp. (Its own header includes them, except in the compiled form.)
 #ifndef BOUGH_DECISION_HPP
 #define BOUGH_DECISION_HPP
@@ -50,6 +51,11 @@ decision decision_of(communicator<T>& comm, const problem& call, const automatic
                                                   "<bough/select/standard/COLLECTIVE.hpp>");
     problem priced = detail::problem_of(comm, detail::size_class_of(call.bytes), call.exact_op);
     priced.narrowing = call.narrowing;
+    if constexpr (Goal::kind == goal::allreduce::kind) {
+        const detail::lateness late = comm.core()->expected_late(call.bytes);
+        priced.late = late.rank;
+        priced.late_ns = late.ns();
+    }
     const any_cost_model& costs = comm.options().costs;
     const dimensions at{comm.size(), root};
     dimensions like = at;

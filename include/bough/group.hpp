@@ -397,6 +397,7 @@ template <class X, ErrorResult E>
                                                        ~std::uint64_t{0}, reached))
             return bad;
         std::erase_if(members, [&](rank_t r) { return reached.failed[r] != 0; });
+        shared.end_unattended();
         const std::uint16_t context = shared.with_lock([&] {
             shared.begin_epoch();
             return shared.contexts().reserve();

@@ -31,6 +31,7 @@ public:
         return comm_.template remember_plan<P>(key, std::forward<F>(choose));
     }
     rank_t rank() const noexcept { return comm_.rank(); }
+    rank_t size() const noexcept { return comm_.size(); }
     template <class P>
     const P* find_bound(const P& plan) const {
         return comm_.find_bound(plan);

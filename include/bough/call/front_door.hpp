@@ -321,15 +321,19 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 
 // The plan that the communicator's costs choose among the standard candidates of the goal
 // (bough/select/standard_set.hpp); null: none has what is required. `narrowing`: problem::narrowing.
+// `late`: the rank that is expected to come late.
 template <class Goal, RunsPlans Comm, class T>
 const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>& typed, std::uint8_t size_class,
-                                                const requirements& required, std::uint32_t narrowing) {
+                                                const requirements& required, std::uint32_t narrowing,
+                                                const lateness& late = {}) {
     using chosen = plan<Goal, any_algorithm>;
     const requirements needed = required | needed_by<Goal>(typed);
-    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0, narrowing};
+    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0, narrowing, late};
     return comm.template remember_plan<chosen>(key, [&] {
         problem what = detail::problem_of(comm, size_class, typed.exact);
         what.narrowing = narrowing;
+        what.late = late.rank;
+        what.late_ns = late.ns();
         const any_cost_model& costs = comm.options().costs;
         const chosen* like = nullptr;
         choice_key other = key;
@@ -350,16 +354,41 @@ status refuse_choice(Comm& comm) {
     return comm.refuse(s);
 }
 
+// Is it a call whose plan depends on when ranks came to the last ones?
+template <class Goal, RunsPlans Comm, class T>
+bool is_followed([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<T>& typed) {
+    if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
+        return comm.follows(typed.count * typed.element_bytes);
+    else
+        return false;
+}
+
 // Runs that plan.
 template <class Goal, RunsPlans Comm, class T>
-status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted, const lateness& late = {}) {
     const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
-    const auto* best = automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1);
-    if (best == nullptr) return refuse_choice(comm);
+    const auto* best = automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1, late);
+    if (best == nullptr) return detail::refuse_choice(comm);
     if (!wanted.late_ranks) return detail::run_typed(comm, *best, typed);
     typed_call<T> expects_late = typed;
     expects_late.signature.late_ranks = 1;
     return detail::run_typed(comm, *best, expects_late);
+}
+template <class Goal, RunsPlans Comm, class T>
+status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
+    if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
+        if (detail::is_followed<Goal>(comm, typed)) [[unlikely]] {
+            auto& followed = comm.followed();
+            followed_call its;
+            if (const status bad = followed.enter(its)) return comm.refuse(bad);
+            const struct settles {
+                decltype(followed) its;
+                ~settles() { its.settle(); }
+            } at_its_start{followed};
+            return comm.then(detail::run_best<Goal>(comm, typed, wanted, its.late),
+                             [to = &followed, its] { to->leave(its); });
+        }
+    return detail::run_best<Goal>(comm, typed, wanted);
 }
 
 // The door of a collective for an element type and a type of op.
@@ -391,7 +420,7 @@ template <class Goal, class O, RunsPlans Comm, class T>
 status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
         const status result = run_automatic<Goal>(comm, typed, wanted);
-        if (!result && wanted == automatic{} && typed.offsets.empty())
+        if (!result && wanted == automatic{} && typed.offsets.empty() && !detail::is_followed<Goal>(comm, typed))
             comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
         return result;
     } else {

@@ -135,7 +135,7 @@ template <class Goal, RunsPlans Comm>
 status run_time_automatic(Comm& comm, const typed_call<std::byte>& typed, const automatic& wanted) {
     const status result = run_automatic<Goal>(comm, typed, wanted);
     if constexpr (RepeatsCalls<Comm>)
-        if (!result && wanted == automatic{} && !typed.in_parts)
+        if (!result && wanted == automatic{} && !typed.in_parts && !detail::is_followed<Goal>(comm, typed))
             comm.keep_repeated({run_time_door<Goal>(typed.commutative, typed.exact), typed.count, typed.at.root},
                                call_of(typed));
     return result;

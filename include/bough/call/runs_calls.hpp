@@ -67,6 +67,14 @@ concept RunsCalls = RunsPlans<C> && HasSize<C> && HasTransport<C> &&
     { on.then(said, make_result) } -> std::same_as<status>;
 };
 
+// Knows when ranks come to calls (communicator_options::follow_arrivals).
+template <class C>
+concept FollowsArrivals = RunsCalls<C> && requires(C& on, std::uint64_t bytes, followed_call& its) {
+    // Is an allreduce of so many bytes followed?
+    { on.follows(bytes) } -> std::same_as<bool>;
+    { on.followed().enter(its) } -> std::same_as<status>;
+};
+
 // Runs blocking calls: one that equals an earlier one can be run again without a choice.
 template <class C>
 concept RepeatsCalls = RunsPlans<C> && requires(C& on, const repeat_key& key, const call& c, repeated_call& again) {

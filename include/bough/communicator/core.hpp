@@ -4,6 +4,7 @@
 #ifndef BOUGH_COMMUNICATOR_CORE_HPP
 #define BOUGH_COMMUNICATOR_CORE_HPP
 
+#include <bough/communicator/arrivals.hpp>
 #include <bough/communicator/call_order.hpp>
 #include <bough/communicator/options.hpp>
 #include <bough/communicator/partial_calls.hpp>
@@ -12,6 +13,7 @@
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
 #include <bough/communicator/spare_bytes.hpp>
+#include <bough/communicator/spare_frame.hpp>
 #include <bough/communicator/trace_plan.hpp>
 #include <bough/communicator/unbound_call.hpp>
 #include <bough/concepts/transport.hpp>
@@ -31,7 +33,6 @@
 #include <bough/session/waiting_hook.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,21 +44,6 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The memory of one started operation (bough/communicator/operation_state.hpp), kept for the next.
-struct spare_frame {
-    virtual ~spare_frame() = default;
-    spare_frame* next_kept = nullptr;
-};
-
-// Frames with memory that a transport has not given back. They are never destroyed, but stay
-// reachable here.
-inline std::atomic<spare_frame*> leaked_frames{nullptr};
-inline void keep_for_good(spare_frame& frame) noexcept {
-    frame.next_kept = leaked_frames.load();
-    while (!leaked_frames.compare_exchange_weak(frame.next_kept, &frame)) {
-    }
-}
-
 template <Transport T>
 class communicator_core {
 public:
@@ -68,6 +54,7 @@ public:
     // Tells the other members that they may use the number of the communicator again. If it is the last
     // user of its session, the rank leaves the group, which says enough.
     ~communicator_core() {
+        if (arrivals_ != nullptr && !arrivals_->end()) detail::keep_for_good(*arrivals_.release());
         if (session_->forked())
             reporter.recorded.disown();
         else
@@ -117,7 +104,9 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (order_ != nullptr) [[unlikely]]
             return refuse(invalid_argument("call: the calls of this communicator have names: give bough::named{...}"));
-        return start_next(op, work, c, signature, options.timeout_ns, options.priority, {});
+        const status bad = start_next(op, work, c, signature, options.timeout_ns, options.priority, {});
+        if (arrivals_ != nullptr && !bad) arrivals_->follow_up();
+        return bad;
     }
     // The same, for a call whose turn has come, if calls have names.
     status start_next(session_operation& op, prepared& work, const call& c, const call_signature& signature,
@@ -193,6 +182,21 @@ public:
     partial_calls<T>& partials() {
         if (partials_ == nullptr) partials_ = std::make_unique<partial_calls<T>>(*session_, members_, context_);
         return *partials_;
+    }
+
+    // Are allreduces of so many bytes followed (bough/communicator/arrivals.hpp)? The same on all ranks.
+    bool follows(std::uint64_t bytes) const noexcept {
+        return options.follow_arrivals != 0 && bytes >= least_followed_bytes && size() > 1 && order_ == nullptr;
+    }
+    // Made at the first call. Pre: follows().
+    arrivals<communicator_core>& followed() {
+        if (arrivals_ == nullptr)
+            arrivals_ = std::make_unique<arrivals<communicator_core>>(*this, options.follow_arrivals);
+        return *arrivals_;
+    }
+    // The rank that is expected to come late to an allreduce of so many bytes.
+    lateness expected_late(std::uint64_t bytes) const noexcept {
+        return follows(bytes) && arrivals_ != nullptr ? arrivals_->expected() : lateness{};
     }
 
     // remembered_choices::remember.
@@ -369,6 +373,7 @@ private:
     std::unique_ptr<late_places> late_; // made when the first call needs them
     std::unique_ptr<call_order<T>> order_;
     std::unique_ptr<partial_calls<T>> partials_;
+    std::unique_ptr<arrivals<communicator_core>> arrivals_;
     bough::detail::remembered_choices choices_;
     struct {
         std::uint32_t operations = 0, turns = 0, callers = 0;

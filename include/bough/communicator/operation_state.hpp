@@ -50,6 +50,7 @@ public:
 
     core_type& core() noexcept { return *core_; }
     bool is_persistent() const noexcept { return is_persistent_; }
+    bool has_name() const noexcept { return is_named(); }
     arena& kept() noexcept { return kept_; }
     // Its calls have this name.
     void set_name(std::string_view name) {

@@ -42,6 +42,11 @@ struct communicator_options {
     // their numbers in this communicator: then plans of two levels are candidates, too, and `costs`
     // may be left to them. Must be equal on all ranks. Empty: what the transport knows.
     std::shared_ptr<const two_levels> levels{};
+    // After this many allreduces of 64 KiB or more whose choice is left to the library, ranks tell each
+    // other how long the latest ones took. If one rank keeps the others waiting, plans that hide it are
+    // candidates from then on, and no longer if it has stopped (doc/concepts/choosing.md). So the bits of an
+    // op that is not exact may depend on when ranks come. Must be equal on all ranks. 0: nothing is measured.
+    std::uint32_t follow_arrivals = 0;
     // Called while a blocking call waits, and by wait() and wait_for() of operations.
     waiting_hook while_waiting{};
     // Of operations that have something to send to one rank, those with a higher priority go first:

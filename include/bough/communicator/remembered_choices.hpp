@@ -3,6 +3,7 @@
 #ifndef BOUGH_COMMUNICATOR_REMEMBERED_CHOICES_HPP
 #define BOUGH_COMMUNICATOR_REMEMBERED_CHOICES_HPP
 
+#include <bough/communicator/lateness.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/schedule/goal.hpp>
@@ -27,6 +28,7 @@ struct choice_key {
     bool exact = false;          // the op is exact
     std::uint64_t members = 0;   // a hash of the ranks that take part, where it matters which; otherwise 0
     std::uint32_t narrowing = 1; // problem::narrowing
+    lateness late{};             // the rank that is expected to come late
     friend constexpr bool operator==(const choice_key&, const choice_key&) = default;
 };
 

@@ -124,6 +124,18 @@ public:
         leave_straight();
         failure_.fail(op, why);
     }
+    // Gives up the operations that no program waits for. True: none of them is in flight any more.
+    bool end_unattended() {
+        leave_straight();
+        std::size_t left = 0;
+        for (std::size_t i = flight_.size(); i-- != 0;) {
+            if (!flight_[i].is_unattended_) continue;
+            const std::size_t before = flight_.size();
+            failure_.fail(flight_[i], errc::cancelled); // nothing happens if it has failed
+            left += flight_.size() == before ? 1 : 0;
+        }
+        return left == 0;
+    }
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);

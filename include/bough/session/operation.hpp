@@ -68,6 +68,9 @@ public:
     // Of two operations that have something to send to one rank, the one with the higher priority goes
     // first. Pre: it is not in flight. (session::set_priority: it may be.)
     void set_priority(int priority) noexcept { priority_ = priority; }
+    // It is a communicator's own (bough/communicator/arrivals.hpp): no program waits for it, and
+    // session::end_unattended() gives it up. Pre: it is not in flight.
+    void set_unattended() noexcept { is_unattended_ = true; }
     // Pre: it is not in flight.
     void set_place(const detail::operation_place& place) noexcept { place_ = place; }
 
@@ -145,6 +148,7 @@ private:
     std::uint32_t search_ = 0; // the round in which its search began
     bool done_ = true;
     bool leaving_ = false; // it only waits for messages that are still in this process
+    bool is_unattended_ = false;
     status result_{};
 };
 

@@ -189,6 +189,13 @@ public:
         wait_until([&] { return is_done(op) || now_ns() >= last; }, last);
         return is_done(op);
     }
+    // Gives up the operations that no program waits for (session_operation::set_unattended), and waits as
+    // long for their bytes.
+    void end_unattended() {
+        const std::uint64_t last = deadline_after(now_ns(), give_back_ns);
+        const auto is_over = [this] { return with_lock([this] { return forked() || core_.end_unattended(); }); };
+        wait_until([&] { return is_over() || now_ns() >= last; }, last);
+    }
     static constexpr std::uint64_t give_back_ns = 10'000'000'000;
     static constexpr const char* kept_bytes =
         "transport: does not give the bytes of a cancelled operation back (T9), and they must not be destroyed before";
