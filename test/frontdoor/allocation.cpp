@@ -73,8 +73,10 @@ counts counted(communicator<X>& comm, std::size_t count) {
         const auto of_early = [&] { return static_cast<std::size_t>(comm.shared_session()->early_allocations()); };
         const std::size_t before = allocations - of_early();
         for (int i = 0; i != 200; ++i) all();
+        const std::size_t made = allocations - of_early() - before;
+        barrier(comm, ec); // nobody leaves, and says so, before all have counted
         // What is early at a time is what a rank sends in one operation: 32 blocks to each of two others, twice at most.
-        return s || ec || of_early() > 150 ? ~std::size_t{0} : allocations - of_early() - before;
+        return s || ec || of_early() > 150 ? ~std::size_t{0} : made;
     };
     return {measure([&] { allreduce(comm, from, into, plus{}, s); },
                     [&] { allreduce(comm, into, plus{}, recursive_doubling{}, s); },
@@ -169,6 +171,7 @@ TEST_CASE("persistent operations allocate nothing from their second start on, st
             before = allocations - early();
             for (int i = 0; i != 50; ++i) batched();
             of_started += allocations - early() - before;
+            barrier(comm, ec);
         });
         CAPTURE(count);
         CHECK(wrong == 0);
@@ -212,6 +215,7 @@ TEST_CASE("persistent operations allocate nothing from their first start on, onc
             wrong += ec ? 1 : 0;
         }
         made += allocations - early() - before;
+        barrier(comm, ec);
         wrong += z[0] != 4.0 * (comm.rank() + 1) && z[1] != 4.0 * (comm.rank() + 1);
     });
     CHECK(wrong == 0);
