@@ -142,6 +142,21 @@ TEST_CASE("network: what is wrong with one for so many ranks") {
     CHECK(sentence(n.check(2)) == "network: not connected: there is no way between two hosts with ranks");
     n.placement = {2, 5};
     CHECK(sentence(n.check(2)) == "placement: must name a host of the network for each rank");
+    // Hosts forward nothing: 0 reaches both others over its two cables, and they do not reach each other.
+    network star(3, 0);
+    star.join(0, 1, 1);
+    star.join(0, 2, 1);
+    star.route();
+    CHECK(sentence(star.check(2)).empty());
+    CHECK(sentence(star.check(3)) == "network: not connected: there is no way between two hosts with ranks");
+    star.placement = {1, 0, 1, 0};
+    CHECK(sentence(star.check(4)).empty());
+    star.placement = {1, 0, 1, 2};
+    CHECK(sentence(star.check(4)) == "network: not connected: there is no way between two hosts with ranks");
+    star.placement.clear();
+    star.join(1, 2, 1);
+    star.route();
+    CHECK(sentence(star.check(3)).empty());
     n.placement.clear();
     n.hop_ns = -1;
     CHECK(sentence(n.check(2)) == "hop_ns: a time that is finite and not negative");

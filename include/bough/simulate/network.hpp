@@ -99,9 +99,8 @@ public:
         }
         if (!places(ranks)) return invalid_argument("placement: must name a host of the network for each rank");
         BOUGH_EXPECTS(!towards_.empty(), "network: call route() when the last cable is laid");
-        for (rank_t r = 1; r < ranks && (!placement.empty() || r < hosts_); ++r) // cables go both ways
-            if (host_of(r) != host_of(0) && towards_[std::size_t{host_of(0)} * vertices_ + host_of(r)] == nowhere)
-                return invalid_argument("network: not connected: there is no way between two hosts with ranks");
+        if (!joins_all(hosts_with(ranks)))
+            return invalid_argument("network: not connected: there is no way between two hosts with ranks");
         return {};
     }
 
@@ -356,6 +355,26 @@ private:
         if (closed) n.extents = extents;
         n.route();
         return n;
+    }
+
+    // Pre: places(ranks).
+    constexpr std::vector<std::uint32_t> hosts_with(rank_t ranks) const {
+        std::vector<std::uint32_t> found;
+        std::vector<bool> seen(hosts_, false);
+        for (rank_t r = 0; r != ranks && (!placement.empty() || r < hosts_); ++r)
+            if (!seen[host_of(r)]) seen[host_of(r)] = true, found.push_back(host_of(r));
+        return found;
+    }
+    // Is there a way between each two of these hosts? All that the first one reaches over its only cable meet
+    // at the switch there. If it has several cables, they may not: hosts forward nothing, so each pair is tried.
+    constexpr bool joins_all(const std::vector<std::uint32_t>& hosts) const {
+        std::size_t cables = 0;
+        for (const link& l : links_)
+            if (!hosts.empty() && l.from == hosts[0]) ++cables;
+        for (std::size_t i = 0; i < hosts.size() && (i == 0 || cables != 1); ++i)
+            for (std::size_t k = i + 1; k < hosts.size(); ++k) // cables go both ways
+                if (towards_[std::size_t{hosts[i]} * vertices_ + hosts[k]] == nowhere) return false;
+        return true;
     }
 
     std::uint32_t hosts_;
