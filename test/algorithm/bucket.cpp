@@ -255,6 +255,10 @@ TEST_CASE("bucket: what it refuses, and what it is called") {
           "extents: their product is not the number of ranks");
     CHECK(refusal_of(sum{{4, 4}, 5}, {.size = 16}) == "ports: more than the torus has");
     CHECK(refusal_of(bucket_reduce_scatter{{2, 4}, 4}, {.size = 8}) == "ports: more than the torus has");
+    // 2^31 ranks with 4 blocks each: 2^33 is 0 in 32 bits.
+    CHECK(refusal_of(sum{{65536, 32768}}, {.size = 1u << 31}) ==
+          "size: so many ranks have more blocks than a block_t counts");
+    CHECK(refusal_of(sum{{65536, 32768}, 1}, {.size = 1u << 31}).empty());
     CHECK(refusal_of(sum{{4, 4}}, {.size = 16, .blocks = 16}) == "blocks: must be one for each rank and port");
     CHECK(refusal_of(sum{{4, 4}, 1}, {.size = 16, .blocks = 16}).empty());
     CHECK(label_of(bucket{}) == label("bucket"));

@@ -179,6 +179,8 @@ TEST_CASE("swing: what it refuses, and what it is called") {
     CHECK(refusal_of_swing({{2, 4}, 4}, {.size = 8}) == "ports: more than the torus has");
     CHECK(refusal_of_swing({{4, 4}}, {.size = 16, .blocks = 16}) == "blocks: must be one for each rank and port");
     CHECK(refusal_of_swing({{4, 4}, 1}, {.size = 16, .blocks = 16}).empty());
+    CHECK(refusal_of_swing({{65536, 32768}}, {.size = 1u << 31}) ==
+          "size: so many ranks have more blocks than a block_t counts");
     CHECK(label_of(swing{}) == label("swing"));
     CHECK(label_of(swing{{4, 2}, 2}) == label("swing{.extents = {4, 2}, .ports = 2}"));
     CHECK(label_of(swing_reduce_scatter{{4, 2}}) == label("swing_reduce_scatter{.extents = {4, 2}}"));

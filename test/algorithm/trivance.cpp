@@ -168,6 +168,10 @@ TEST_CASE("trivance: extents that it cannot serve") {
     CHECK(trivance_allreduce{}.natural_blocks(8) == 8); // asked before check()
     CHECK(trivance_census{}.natural_blocks(0xffff'fffe) == 1);
     CHECK(trivance_allreduce{}.check({.size = 9, .blocks = 10}).code == errc::invalid_argument);
+    // 3^20 ranks with 2 blocks each do not fit 32 bits.
+    const trivance_allreduce huge{{59049, 59049}};
+    CHECK(std::string(huge.check({.size = 3486784401u, .blocks = natural_blocks}).argument) ==
+          "size: so many ranks have more blocks than a block_t counts");
     CHECK(std::string(label_of(trivance_allreduce{{3, 9}}).c_str()) == "trivance_allreduce{.extents = {3, 9}}");
     CHECK(std::string(label_of(trivance_census{}).c_str()) == "trivance_census");
 }

@@ -159,6 +159,8 @@ struct trivance_allreduce {
     }
     constexpr status check(const dimensions& at) const noexcept {
         if (const status bad = detail::trivance_rounds::check(extents, at.size)) return bad;
+        const std::uint32_t parts = detail::trivance_rounds(extents, at.size).parts();
+        if (const status bad = detail::check_blocks_of_each(at.size, parts)) return bad;
         if (at.blocks != natural_blocks(at.size) && at.blocks != bough::natural_blocks)
             return invalid_argument("blocks: must be one for each rank and dimension longer than one");
         return {};

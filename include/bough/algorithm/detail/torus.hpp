@@ -44,9 +44,17 @@ constexpr block_t blocks_of_torus(const grid_extents& extents, rank_t ports, ran
     if (!extents.serve(size)) return size;
     return size * (ports == 0 ? ports_of_torus(extents.of(size)) : ports);
 }
+// Can so many blocks for each rank be numbered?
+constexpr status check_blocks_of_each(rank_t size, std::uint32_t each) noexcept {
+    return each <= (natural_blocks - 1) / size
+               ? status{}
+               : invalid_argument("size: so many ranks have more blocks than a block_t counts");
+}
 constexpr status check_torus_ports(const grid_extents& extents, rank_t ports, const dimensions& at) noexcept {
     if (const status bad = check_extents(extents, at.size)) return bad;
-    if (ports > ports_of_torus(extents.of(at.size))) return invalid_argument("ports: more than the torus has");
+    const rank_t most = ports_of_torus(extents.of(at.size));
+    if (ports > most) return invalid_argument("ports: more than the torus has");
+    if (const status bad = check_blocks_of_each(at.size, ports == 0 ? most : ports)) return bad;
     if (at.blocks != blocks_of_torus(extents, ports, at.size) && at.blocks != natural_blocks)
         return invalid_argument("blocks: must be one for each rank and port");
     return {};
