@@ -18,6 +18,7 @@
 #include <bough/core/random.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/simulate/network_bound.hpp>
+#include <bough/simulate/network_traffic.hpp>
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
@@ -216,6 +217,27 @@ TEST_CASE("network_bound: no plan is faster") {
     const double found = simulate(swung, costs_of_bound, {.bytes = 64u << 20, .network = &torus}).makespan_ns;
     const double least = bound_on(torus, costs_of_bound, goal::allreduce::kind, {.size = 16}, 64u << 20).ns();
     CHECK(least / found > 0.85); // and near
+}
+
+TEST_CASE("network_bound: where blocks are not alike, as if all were the shortest") {
+    const network pair = network::crossbar(2, 1);
+    const auto bandwidth = [&](std::uint8_t kind, std::uint64_t bytes, std::uint64_t element_bytes) {
+        return bound_on(pair, costs_of_bound, kind, {.size = 2}, bytes, element_bytes).bandwidth_ns;
+    };
+    // The root sends the second block only, which has one of three elements.
+    for (const std::uint64_t element : {1u, 8u}) {
+        const auto sent = traffic(plan_scatter(flat{}, {.size = 2}), pair, 3 * element, element);
+        CHECK(sent.busiest_ns == Approx(1.0 * static_cast<double>(element)));
+        for (const std::uint8_t kind :
+             {goal::scatter::kind, goal::gather::kind, goal::allgather::kind, goal::reduce_scatter::kind})
+            CHECK(bandwidth(kind, 3 * element, element) == Approx(1.0 * static_cast<double>(element)));
+        CHECK(bandwidth(goal::alltoall::kind, 7 * element, element) == Approx(1.0 * static_cast<double>(element)));
+        CHECK(bandwidth(goal::broadcast::kind, 3 * element, element) == Approx(3.0 * static_cast<double>(element)));
+        CHECK(bandwidth(goal::allreduce::kind, 3 * element, element) == Approx(3.0 * static_cast<double>(element)));
+    }
+    const goal::neighbour_alltoall there_and_back{graph_neighbours{.destinations = {{1}, {0}}}};
+    CHECK(bound_on(pair, costs_of_bound, there_and_back, {.size = 2}, 24, 8).bandwidth_ns == Approx(8));
+    CHECK(bound_on(pair, costs_of_bound, there_and_back, {.size = 2}, 24).bandwidth_ns == Approx(12));
 }
 
 TEST_CASE("network_bound: latency is that of the longest way") {

@@ -79,30 +79,53 @@ double nearest_message_ns(const M& model, rank_t size) {
     return sampled == size ? least_ns : 0; // some pair may be nearer
 }
 
+// Into how many blocks, alike for all ranks, a collective cuts its vector, however a plan cuts it further.
+constexpr std::uint64_t shares_of(std::uint8_t kind, rank_t size) noexcept {
+    switch (kind) {
+    case goal::allgather::kind:
+    case goal::reduce_scatter::kind:
+    case goal::scatter::kind:
+    case goal::gather::kind: return size;
+    case goal::alltoall::kind: return std::uint64_t{size} * size;
+    default: return 1;
+    }
+}
+// The bytes of so many blocks of whole elements, if all are as long as the shortest. Pre: shares >= 1.
+inline std::uint64_t bytes_alike(std::uint64_t bytes, std::uint64_t shares, std::uint64_t element_bytes) {
+    BOUGH_EXPECTS(element_bytes >= 1 && bytes % element_bytes == 0, "bytes: needs a whole number of elements");
+    return bytes / element_bytes / shares * shares * element_bytes;
+}
+
 } // namespace detail
 
 // The bound for a collective (Goal::kind) of a vector of so many bytes. Of an alltoall that is the
-// whole matrix; of a barrier it does not matter.
+// whole matrix; of a barrier it does not matter. Where each rank, or each pair, has a block of the vector,
+// all blocks count as long as the shortest one.
+// Pre: bytes is a multiple of element_bytes, which is at least 1.
 template <CostModel M>
 network_bound bound_on(const network& over, const M& model, std::uint8_t kind, const dimensions& at,
-                       std::uint64_t bytes) {
+                       std::uint64_t bytes, std::uint64_t element_bytes = 1) {
     BOUGH_EXPECTS(!over.check(at.size), "bound_on: see network.check()");
     network_bound made;
     if (at.size < 2) return made;
     const detail::network_cuts cuts(over, at.size);
     const double nearest_ns = model.start_ns() + detail::nearest_message_ns(model, at.size);
     made.all_cuts = cuts.all_cuts();
-    made.bandwidth_ns = cuts.bandwidth_ns_per_byte(kind, at.root) * static_cast<double>(bytes);
+    made.bandwidth_ns =
+        cuts.bandwidth_ns_per_byte(kind, at.root) *
+        static_cast<double>(detail::bytes_alike(bytes, detail::shares_of(kind, at.size), element_bytes));
     made.message_ns = nearest_ns + over.hop_ns * cuts.nearest();
     made.latency_ns = nearest_ns + over.hop_ns * cuts.farthest(kind, at.root);
     return made;
 }
 
 // The bound for a collective of neighbours. `bytes`: of the blocks of all ranks together, as the tool and
-// the simulator count them. Pre: goal.neighbours.check(at.size) is ok.
+// the simulator count them. All blocks count as long as the shortest one.
+// Pre: goal.neighbours.check(at.size) is ok; bytes is a multiple of element_bytes, which is at least 1.
 template <CostModel M, class Goal>
-requires std::same_as<Goal, goal::neighbour_allgather> || std::same_as<Goal, goal::neighbour_alltoall> network_bound
-bound_on(const network& over, const M& model, const Goal& goal, const dimensions& at, std::uint64_t bytes) {
+requires std::same_as<Goal, goal::neighbour_allgather> || std::same_as<Goal, goal::neighbour_alltoall>
+    network_bound bound_on(const network& over, const M& model, const Goal& goal, const dimensions& at,
+                           std::uint64_t bytes, std::uint64_t element_bytes = 1) {
     BOUGH_EXPECTS(!over.check(at.size), "bound_on: see network.check()");
     BOUGH_EXPECTS(!goal.neighbours.check(at.size), "bound_on: see neighbourhood.check()");
     constexpr bool gathers = std::same_as<Goal, goal::neighbour_allgather>;
@@ -121,7 +144,8 @@ bound_on(const network& over, const M& model, const Goal& goal, const dimensions
     if (at.size < 2 || blocks == 0) return made;
     const detail::network_cuts cuts(over, at.size);
     made.all_cuts = cuts.all_cuts();
-    made.bandwidth_ns = cuts.bandwidth_ns_per_byte(wanted) * static_cast<double>(bytes / blocks);
+    made.bandwidth_ns = cuts.bandwidth_ns_per_byte(wanted) *
+                        static_cast<double>(detail::bytes_alike(bytes, blocks, element_bytes) / blocks);
     const bool any = std::any_of(wanted.begin(), wanted.end(), [](const auto& d) {
         return std::any_of(d.to.begin(), d.to.end(), [&](rank_t to) { return to != d.from; });
     });
