@@ -144,9 +144,10 @@ std::vector<std::uint64_t> bytes_of(collective c, const std::string& typed, cons
     return sizes_of(c, typed, absent, parse_sizes);
 }
 std::uint64_t one_size_of(collective c, const std::string& typed, const char* absent) {
-    const auto sizes = bytes_of(c, typed, absent);
-    if (sizes.size() != 1) throw usage_error("--bytes", "one size is needed");
-    return sizes.front();
+    const auto parse = [](std::string_view argument, std::string_view text) {
+        return std::vector<std::uint64_t>{parse_size(argument, text)};
+    };
+    return sizes_of(c, typed, absent, parse).front();
 }
 std::vector<std::uint64_t> byte_range_of(collective c, const std::string& typed, const char* absent) {
     return sizes_of(c, typed, absent, parse_size_range);

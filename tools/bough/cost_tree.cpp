@@ -187,7 +187,7 @@ int cost_tree_command(const tree_arguments& typed) {
         throw usage_error("--ranks", "there are costs of " + std::to_string(given.ranks) + " ranks");
     const auto root =
         static_cast<rank_t>(parse_number("--root", typed.root.empty() ? "0" : typed.root, 0, given.ranks - 1));
-    const std::uint64_t bytes = parse_sizes("--bytes", typed.costs.bytes).at(0);
+    const std::uint64_t bytes = parse_size("--bytes", typed.costs.bytes);
     std::vector<rank_t> members;
     if (!typed.costs.members.empty()) members = parse_rank_list("--members", typed.costs.members, given.ranks);
     const priced_ranks ranks = price(given, bytes, root, members);

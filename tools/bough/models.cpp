@@ -149,9 +149,7 @@ named_model parse_model(const std::string& text) {
         {.alpha_ns = numbers[0], .beta_ns_per_byte = numbers[1], .gamma_ns_per_byte = numbers[2]});
 }
 
-std::uint64_t parse_eager(const std::string& text) {
-    return text.empty() ? all_eager : parse_sizes("--eager", text).front();
-}
+std::uint64_t parse_eager(const std::string& text) { return text.empty() ? all_eager : parse_size("--eager", text); }
 std::string eager_text(std::uint64_t eager_bytes) {
     return eager_bytes == all_eager ? "" : "; eager up to " + std::to_string(eager_bytes) + " bytes";
 }

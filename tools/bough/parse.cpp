@@ -85,6 +85,12 @@ std::vector<std::uint64_t> parse_sizes(std::string_view argument, std::string_vi
     return sizes;
 }
 
+std::uint64_t parse_size(std::string_view argument, std::string_view text) {
+    const std::vector<std::uint64_t> sizes = parse_sizes(argument, text);
+    if (sizes.size() != 1) throw usage_error(argument, "one size is needed");
+    return sizes.front();
+}
+
 std::vector<std::uint64_t> parse_size_range(std::string_view argument, std::string_view text) {
     const auto dots = text.find("..");
     std::vector<std::uint64_t> sizes;
@@ -93,8 +99,8 @@ std::vector<std::uint64_t> parse_size_range(std::string_view argument, std::stri
         std::sort(sizes.begin(), sizes.end());
         return sizes;
     }
-    const std::uint64_t first = parse_sizes(argument, text.substr(0, dots)).front();
-    const std::uint64_t last = parse_sizes(argument, text.substr(dots + 2)).back();
+    const std::uint64_t first = parse_size(argument, text.substr(0, dots));
+    const std::uint64_t last = parse_size(argument, text.substr(dots + 2));
     if (first == 0) throw usage_error(argument, "a range begins at 1 or more, not at 0");
     if (last < first) throw usage_error(argument, "the range " + quoted(text) + " ends before it begins");
     for (std::uint64_t size = first; size <= last && size >= first; size *= 2) sizes.push_back(size);

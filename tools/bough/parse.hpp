@@ -46,6 +46,7 @@ void check_transport(std::string_view name);
 
 // `8,64K,1M`: bytes; K, M and G are 2^10, 2^20 and 2^30.
 std::vector<std::uint64_t> parse_sizes(std::string_view argument, std::string_view text);
+std::uint64_t parse_size(std::string_view argument, std::string_view text); // one of them
 // `8..16M`: powers of two from the first to the last; or a list as above. Ascending.
 std::vector<std::uint64_t> parse_size_range(std::string_view argument, std::string_view text);
 std::string size_text(std::uint64_t bytes); // 65536 is 64K

@@ -3,6 +3,7 @@
 #include "party.hpp"
 
 #include "parse.hpp"
+#include <bough/error.hpp>
 #include <bough/launch/environment.hpp>
 
 #include <optional>
@@ -11,7 +12,9 @@
 bough::job cli::environment_job() {
     bough::status why;
     std::optional<bough::environment_wire_up> made = bough::environment_wire_up::join(why);
-    if (!made && why.code == bough::errc::invalid_argument) throw usage_error("--launch", why.argument);
+    bool names_peer = false;
+    if (!made && why.code == bough::errc::invalid_argument)
+        throw usage_error("--launch", bough::detail::argument_text(why, names_peer));
     if (!made) throw bough::error(why);
     return bough::job(std::move(*made));
 }

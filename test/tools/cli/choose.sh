@@ -43,6 +43,7 @@ prints "network: crossbar:4,1; lrc:1us,0,0; eager up to 1024 bytes"
 json choose neighbour_alltoall --neighbours box:4x4x4 --bytes 13K --eager 1K --json
 prints 'eager up to 1024 bytes'
 refuses "--eager: needs a whole number" choose allreduce --ranks 4 --eager much
+refuses "--eager: one size is needed" choose allreduce --ranks 4 --eager 1K,64K
 refuses "--eager: goes with --model, where --transport is given" choose allreduce --ranks 2 --transport in_process --eager 0
 printf '{"alpha_ns":1000,"beta_ns_per_byte":0.5,"gamma_ns_per_byte":-1}' >"$scratch/model.json"
 

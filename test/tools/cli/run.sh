@@ -114,6 +114,7 @@ if "$bough" run barrier --ranks 2 --transport tcp --iterations 1 >/dev/null 2>&1
     prints "over 3 ranks"
     prints "right: "
     wait
+    RANK=3 refuses "--launch: RANK: it is 3, and must be below WORLD_SIZE, which is 3" run allreduce --transport tcp --launch environment
     RANK=one refuses "--launch: RANK: must be a number below WORLD_SIZE" run allreduce --transport tcp --launch environment
     unset WORLD_SIZE MASTER_ADDR MASTER_PORT
 fi
