@@ -7,6 +7,7 @@
 #include <bough/alltoall.hpp>
 #include <bough/communicator.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -95,6 +96,17 @@ TEST_CASE("grouped: one message a lane between each two groups, each block once,
                                             {0, 1, 2, 0, 1, 0, 0, 0, 3},
                                             {4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 4, 4, 4}})
         check_groups(listed_groups(list), static_cast<rank_t>(list.size()));
+}
+
+TEST_CASE("grouped: with one lane, equal groups end where every message needs both its ranks") {
+    constexpr model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0};
+    for (const rank_t each : {1u, 2u, 3u, 5u, 8u})
+        for (rank_t count = 1; count != 7; ++count) {
+            const rank_t p = each * count;
+            const auto plan = plan_alltoall(grouped_alltoall{contiguous_groups{each}}, {.size = p});
+            CAPTURE(each, count);
+            CHECK_FALSE(model::walk(plan, model::rendezvous{costs}, std::uint64_t{p} * p).deadlock());
+        }
 }
 
 TEST_CASE("grouped: with a lane for each rank nothing is handed out where it arrives") {

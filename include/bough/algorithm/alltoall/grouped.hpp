@@ -20,6 +20,8 @@
 // Scratch     one block for each one that is on its way through a rank, neither its own nor for it
 // Time        alpha_beta_gamma, h equal groups of g, one lane, h - 1 = k g, blocks of b bytes:
 //             2 (g - 1) (alpha + beta b k g) + (g - 1) beta b + k (alpha + beta b g g)
+//             Where a message needs both its ranks (bough/model/rendezvous.hpp): with several lanes, or on
+//             groups of different sizes, ranks may wait in a circle, and the price is infinite
 // Determinism nothing is combined
 // Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length,
 //             also be empty
