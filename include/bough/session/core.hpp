@@ -128,7 +128,7 @@ public:
     bool end_unattended() {
         leave_straight();
         std::size_t left = 0;
-        for (std::size_t i = flight_.size(); i-- != 0;) {
+        for (std::size_t i = flight_.size(); i-- != 0; i = std::min(i, flight_.size())) { // others may end, too
             if (!flight_[i].is_unattended_) continue;
             const std::size_t before = flight_.size();
             failure_.fail(flight_[i], errc::cancelled); // nothing happens if it has failed
