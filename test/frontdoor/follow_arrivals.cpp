@@ -479,11 +479,16 @@ TEST_CASE("arrivals: a rank that leaves in an exchange is an error of the next c
     CHECK(wrong == 0);
 }
 
-TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, and nothing hangs") {
-    std::atomic<int> failed{0}, poisoned{0};
+TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, is named, and nothing hangs") {
+    std::atomic<int> failed{0}, named{0}, reported{0}, poisoned{0};
     std::atomic<bool> over{false};
     in_process{3}.run([&](auto transport) {
-        communicator comm{std::move(transport), {.timeout_ns = 300'000'000, .follow_arrivals = 1}};
+        communicator_options options{.timeout_ns = 300'000'000, .follow_arrivals = 1};
+        options.report.on_failure = {
+            .function = [](const report_sink& to,
+                           const rank_report&) { ++*static_cast<std::atomic<int>*>(to.context); },
+            .context = &reported};
+        communicator comm{std::move(transport), options};
         std::vector<std::uint64_t> x(long_count, 1);
         status s;
         allreduce(comm, x, plus{}, s);
@@ -491,17 +496,68 @@ TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, 
             for (over.wait(false); false;) {
             }
         } else {
-            allreduce(comm, x, plus{}, s); // begins an exchange, and fails alone: rank 2 is away
+            operation given_up = start_allreduce(comm, x, plus{}); // begins an exchange, and rank 2 is away
+            given_up.cancel();
+            given_up.wait(s);
             failed += bool(s);
             allreduce(comm, x, plus{}, s); // needs that exchange
             failed += bool(s);
+            named += (s.code == errc::deadline || s.cause == errc::deadline) && s.peer == 2 && s.operation == 3;
         }
         if (failed == 4) over = true, over.notify_all();
         allreduce(comm, x, plus{}, s);
         poisoned += s.code == errc::group_poisoned || s.code == errc::peer_aborted;
     });
     CHECK(failed == 4);
+    CHECK(named == 2);
+    CHECK(reported >= 2);
     CHECK(poisoned == 3);
+}
+
+TEST_CASE("arrivals: an exchange that fails between calls is reported") {
+    std::atomic<int> reported{0}, failed{0};
+    in_process{3}.run([&](auto transport) {
+        communicator_options options{.timeout_ns = 20'000'000'000, .follow_arrivals = 4};
+        options.report.on_failure = {
+            .function = [](const report_sink& to,
+                           const rank_report&) { ++*static_cast<std::atomic<int>*>(to.context); },
+            .context = &reported};
+        communicator comm{std::move(transport), options};
+        std::vector<std::uint64_t> x(long_count, 1);
+        for (int i = 0; i != 4; ++i) allreduce(comm, x, plus{});
+        if (comm.rank() == 1) return;                    // lost
+        operation op = start_allreduce(comm, x, plus{}); // begins an exchange
+        op.cancel();
+        while (!comm.poison()) comm.progress(); // it has failed: nobody waits for it
+        status s;
+        barrier(comm, s);
+        failed += s.code == errc::group_poisoned;
+    });
+    CHECK(failed == 2);
+    CHECK(reported == 2);
+}
+
+TEST_CASE("arrivals: a call that all ranks refuse counts on none, wherever each has refused it") {
+    std::atomic<int> refused{0}, wrong{0};
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000, .follow_arrivals = 2}};
+        std::vector<std::uint64_t> x(long_count, 1), shorter(long_count / 2);
+        status s;
+        if (comm.rank() == 0) {
+            allreduce(comm, x, shorter, plus{}, s);
+        } else {
+            comm.set_costs(model::alpha_beta_gamma{.alpha_ns = -1});
+            allreduce(comm, x, plus{}, s); // refused when the plan is chosen
+            comm.set_costs({});
+        }
+        refused += bool(s);
+        for (int i = 0; i != 8; ++i) {
+            allreduce(comm, x, plus{}, s);
+            wrong += bool(s);
+        }
+    });
+    CHECK(refused == 2);
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("arrivals: a group shrinks while an exchange is under way, and its successor begins anew") {

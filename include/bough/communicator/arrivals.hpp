@@ -8,6 +8,7 @@
 // What it says takes effect N / 2 calls later, at least one: all ranks compute it from equal times
 // (lateness.hpp) and take it in the same call, so they take the same plan. By then the allgather has ended,
 // as a rule. A rank for which it has not waits for it, for the timeout of the communicator at most.
+// Calls count when they start: a call that all ranks refuse may have come to its refusal in different ways.
 //
 // *Failures*: if the allgather fails on one rank, others may have its result. Then they could not agree any
 // more, so the communicator is broken with that error.
@@ -20,7 +21,6 @@
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/spare_frame.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/deadline.hpp>
 #include <bough/core/status.hpp>
 #include <bough/engine/call.hpp>
 #include <bough/op/identity.hpp>
@@ -68,6 +68,9 @@ public:
 
     const lateness& expected() const noexcept { return late_; }
 
+    // Has an allgather failed? The communicator is broken, though no call of the program has failed.
+    bool has_failed() const { return core_.shared_session()->is_done(operation()) && operation().result(); }
+
     // This rank makes a call. An error: it must be refused.
     status enter(followed_call& made) {
         made = {};
@@ -76,31 +79,31 @@ public:
         made.begun_ns = session.now_ns();
         if (is_open_ && since_ == std::max(every_ / 2, 1u))
             if (const status bad = close()) return bad;
-        is_due_ = since_ >= every_;
-        if (is_due_) std::copy_n(times_.data(), calls_, told());
-        ++since_;
-        made.number = ++number_;
+        made.number = number_ + 1;
         made.late = late_;
-        its_time(made) = not_measured;
+        is_entered_ = true;
         return {};
     }
-    // A call of the communicator has started. If it is one that has been entered, and an exchange is due, that
-    // starts, too.
+    // A call of the communicator has started. If it is one that has been entered, it counts; and if an exchange is
+    // due, that starts, too.
     void follow_up() {
-        if (!std::exchange(is_due_, false)) return;
-        since_ = 1;
+        if (!std::exchange(is_entered_, false)) return;
+        const bool is_due = since_ == every_;
+        if (is_due) std::copy_n(times_.data(), calls_, told());
+        times_[++number_ % calls_] = not_measured;
+        since_ = is_due ? 1 : since_ + 1;
+        if (!is_due) return;
         is_open_ = true;
         const status bad =
             core_.start_next(operation(), exchange_->work, what(), signature(), forever, core_.options.priority, {});
         if (bad) core_.shared_session()->break_communicator(core_.context(), bad);
     }
-    // Whether or not it has started, it has been entered: no other call starts an exchange for it. If it
-    // has not, on any rank, the next one does.
-    void settle() noexcept { is_due_ = false; }
+    // Whether or not it has started, it has been entered: no other call counts for it.
+    void settle() noexcept { is_entered_ = false; }
     // It has ended well.
     void leave(const followed_call& its) {
         if (number_ - its.number >= calls_) return; // its place has been taken
-        its_time(its) = call_time_of(core_.shared_session()->now_ns() - its.begun_ns);
+        times_[its.number % calls_] = call_time_of(core_.shared_session()->now_ns() - its.begun_ns);
     }
 
     // Nothing of it is in flight any more. False: the transport has not given back its memory, and holds it
@@ -114,7 +117,6 @@ public:
 
 private:
     session_operation& operation() const noexcept { return exchange_->blocking; }
-    call_time& its_time(const followed_call& its) noexcept { return times_[its.number % calls_]; }
     // What this rank tells the others; behind it, what all have told.
     call_time* told() noexcept { return times_.data() + calls_; }
 
@@ -139,14 +141,11 @@ private:
     status close() {
         auto& session = *core_.shared_session();
         is_open_ = false;
-        const std::uint64_t last = deadline_after(session.now_ns(), core_.options.timeout_ns);
-        session.wait_until([&] { return session.is_done(operation()) || session.now_ns() >= last; }, last,
-                           core_.hook());
-        status why = operation().result();
-        if (!session.is_done(operation())) why = {.code = errc::deadline};
-        if (why) {
+        session.set_timeout_ns(operation(), core_.options.timeout_ns); // and it says who is missing
+        if (const status why = session.wait(operation(), core_.hook())) {
             late_ = {};
             session.break_communicator(core_.context(), why);
+            core_.report_failure(why);
             return why;
         }
         late_ = lateness_of(std::span<const call_time>(told() + calls_, calls_ * core_.size()), calls_);
@@ -156,9 +155,9 @@ private:
     Core& core_;
     std::uint32_t every_, since_ = 0; // calls between two exchanges, and since the latest one began
     std::size_t calls_;               // whose times are told
-    bool is_due_ = false;             // an exchange is to start with this call
+    bool is_entered_ = false;         // a call has been entered, and has not started yet
     bool is_open_ = false;            // one has begun, and has no effect yet
-    std::uint64_t number_ = 0;        // of the latest call
+    std::uint64_t number_ = 0;        // of the latest call that has started
     std::vector<call_time> times_;    // of this rank's latest calls; what it tells; what all have told
     std::unique_ptr<bound_plan> exchange_;
     lateness late_{};

@@ -250,7 +250,9 @@ public:
     // An operation has failed. Only the first failure that broke the group is reported.
     BOUGH_COLD void report_failure(const status& why) {
         const report_sink& to = options.report.on_failure;
-        if (!to || reporter.has_reported || why.code == errc::group_poisoned || why.code == errc::forked_child) return;
+        if (!to || reporter.has_reported || why.code == errc::forked_child) return;
+        // Whoever waited for what failed has reported it, unless that is an exchange of arrivals.
+        if (why.code == errc::group_poisoned && (arrivals_ == nullptr || !arrivals_->has_failed())) return;
         if (!session_->poison(context_) && !is_deadline(why)) return;
         reporter.has_reported = static_cast<bool>(session_->poison(context_));
         ignore_exceptions([&] { to.function(to, make_report()); });
