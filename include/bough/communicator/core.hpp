@@ -104,6 +104,9 @@ public:
     status start(session_operation& op, prepared& work, const call& c, const call_signature& signature) {
         if (order_ != nullptr) [[unlikely]]
             return refuse(invalid_argument("call: the calls of this communicator have names: give bough::named{...}"));
+        // A call that waits for times has no number yet: one that starts meanwhile would take its place.
+        if (arrivals_ != nullptr && reporter.in_hook) [[unlikely]]
+            return refuse(invalid_argument("while_waiting: starts a call on a communicator that follows arrivals"));
         const status bad = start_next(op, work, c, signature, options.timeout_ns, options.priority, {});
         if (arrivals_ != nullptr && !bad) arrivals_->follow_up();
         return bad;

@@ -45,9 +45,11 @@ struct communicator_options {
     // After this many allreduces of 64 KiB or more whose choice is left to the library, ranks tell each
     // other how long the latest ones took. If one rank keeps the others waiting, plans that hide it are
     // candidates from then on, and no longer if it has stopped (doc/concepts/choosing.md). So the bits of an
-    // op that is not exact may depend on when ranks come. Must be equal on all ranks. 0: nothing is measured.
+    // op that is not exact may depend on when ranks come. A call that is started may wait for other ranks:
+    // choose at least twice as many as are in flight. Must be equal on all ranks. 0: nothing is measured.
     std::uint32_t follow_arrivals = 0;
-    // Called while a blocking call waits, and by wait() and wait_for() of operations.
+    // Called while a blocking call waits, by wait() and wait_for() of operations, and where a call that is started
+    // waits (follow_arrivals).
     waiting_hook while_waiting{};
     // Of operations that have something to send to one rank, those with a higher priority go first:
     // started ones, over all communicators of a transport. It orders what this rank sends and changes no

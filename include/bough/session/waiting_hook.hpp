@@ -17,7 +17,8 @@
 // It may call anything of other libraries; switch to another fiber or thread of work, which may take as
 // long as it likes but for the timeouts of operations; and poll, start and progress operations of this
 // and other communicators. It must not make a blocking collective call on the communicator that waits,
-// destroy the communicator, or throw. A wait inside the hook does not call the hook again.
+// start one there if that follows arrivals (communicator_options::follow_arrivals), destroy the
+// communicator, or throw. A wait inside the hook does not call the hook again.
 #ifndef BOUGH_SESSION_WAITING_HOOK_HPP
 #define BOUGH_SESSION_WAITING_HOOK_HPP
 
