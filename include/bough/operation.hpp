@@ -8,7 +8,8 @@
 // The data belong to the operation from its start to its end. Until then the program does not write
 // or destroy `x`, and does not read it if it is a result. An op, counts and lists of members are
 // copied. Calls are counted in the order in which they are started, together with blocking calls;
-// they may be waited for in any order. Operations go on in every call that polls over the same
+// they may be waited for in any order. A start may wait for other ranks only on a communicator that
+// follows arrivals (doc/concepts/choosing.md). Operations go on in every call that polls over the same
 // transport, whichever operation it is for, blocking or not. A handle is used by one thread at a
 // time: the one that uses its communicator.
 //
