@@ -281,6 +281,8 @@ TEST_CASE("arrivals: without the option, for short vectors and where bits are re
         CHECK(ranks[0].counters().calls == (follows ? 9 : 5)); // the exchanges are calls, too
         const std::string said = to_string(decision_of<goal::allreduce>(ranks[0], what));
         CHECK((said.find("rank 2 late by 4.19 ms") != std::string::npos) == follows);
+        const problem in_series{.bytes = long_count * 8, .element_bytes = 8, .narrowing = 4};
+        CHECK(decision_of<goal::allreduce>(ranks[0], in_series).what.late == no_rank);
     }
 }
 
