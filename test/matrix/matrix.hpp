@@ -62,7 +62,7 @@ struct planned {
     bough::dimensions at{};
     bool keeps_order = false;
     bool consistent = true; // claims that ranks get the same bits
-    bool direct = false;    // needs no scratch
+    bool direct = false;    // no rank needs scratch
     std::function<bough::status(bough::communicator<T>&, const bough::call&, bough::call_signature)> run;
 };
 
@@ -245,9 +245,11 @@ std::vector<planned<T>> plans_of(bough::rank_t size, bool all_roots = false) {
                 std::string(name) + ", root " + std::to_string(at.root) + ", blocks " + std::to_string(plan.blocks());
             for (const auto& known : plans)
                 if (known.name == full) return; // its natural blocks are those of another form
+            bool direct = true;
+            for (rank_t r = 0; r != size; ++r) direct = direct && plan.scratch(r) == 0;
             plans.push_back(
                 {full, plan.at(), !Goal::combines || keeps_rank_order(plan.algorithm(), plan.at()),
-                 claims_of(plan.algorithm(), plan.at()).rank_consistent, plan.scratch(size / 2) == 0,
+                 claims_of(plan.algorithm(), plan.at()).rank_consistent, direct,
                  [plan](communicator<T>& comm, const call& c, call_signature s) { return comm.run(plan, c, s); }});
         });
     };
