@@ -127,14 +127,7 @@ public:
     // Gives up the operations that no program waits for. True: none of them is in flight any more.
     bool end_unattended() {
         leave_straight();
-        std::size_t left = 0;
-        for (std::size_t i = flight_.size(); i-- != 0; i = std::min(i, flight_.size())) { // others may end, too
-            if (!flight_[i].is_unattended_) continue;
-            const std::size_t before = flight_.size();
-            failure_.fail(flight_[i], errc::cancelled); // nothing happens if it has failed
-            left += flight_.size() == before ? 1 : 0;
-        }
-        return left == 0;
+        return failure_.end_unattended();
     }
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.

@@ -114,6 +114,14 @@ public:
     BOUGH_COLD void fail(session_operation& op, errc code) {
         fail(op, {.code = code, .operation = op.tag_.operation, .context = op.tag_.context});
     }
+    // Those that no program waits for are cancelled. True: none of them is in flight any more.
+    BOUGH_COLD bool end_unattended() {
+        for (std::size_t i = flight_.size(); i-- != 0; i = std::min(i, flight_.size())) // others may end, too
+            if (flight_[i].is_unattended_) fail(flight_[i], errc::cancelled);
+        for (std::size_t i = 0; i != flight_.size(); ++i)
+            if (flight_[i].is_unattended_) return false;
+        return true;
+    }
     // Its engine has an error.
     BOUGH_COLD void stopped(session_operation& op) {
         status why = why_stopped(*op.work_, op.tag_.operation);
