@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// A communicator that follows arrivals: a plan that hides a late rank is taken when one has been late, and
-// dropped when it has stopped, by all ranks in the same call. Results are right whenever ranks come.
+// A communicator that follows arrivals: a plan that hides a late rank is taken when one has been late,
+// and dropped when it has stopped, by all ranks in the same call. Results are right whenever ranks come.
 // Compiled alone, optimised: it prices many plans.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
+#include "support/until.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
@@ -84,8 +85,8 @@ public:
     communicator<link>& operator[](rank_t r) { return *comm_[r]; }
     simulated& world() { return world_; }
 
-    // One allreduce, to which each rank comes at this time. How many ranks have a wrong result, or an error;
-    // of those that have not crashed.
+    // One allreduce, to which each rank comes at this time. How many ranks have a wrong result, or an
+    // error; of those that have not crashed.
     int call(const std::vector<std::uint64_t>& at_ns) {
         const std::uint64_t begin = world_.now_ns(), turn = ++turn_;
         std::vector<rank_t> order(size());
@@ -517,7 +518,7 @@ TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, 
 }
 
 TEST_CASE("arrivals: an exchange that fails between calls is reported") {
-    std::atomic<int> reported{0}, failed{0};
+    std::atomic<int> reported{0}, failed{0}, started{0};
     in_process{3}.run([&](auto transport) {
         communicator_options options{.timeout_ns = 20'000'000'000, .follow_arrivals = 4};
         options.report.on_failure = {
@@ -527,10 +528,15 @@ TEST_CASE("arrivals: an exchange that fails between calls is reported") {
         communicator comm{std::move(transport), options};
         std::vector<std::uint64_t> x(long_count, 1);
         for (int i = 0; i != 4; ++i) allreduce(comm, x, plus{});
-        if (comm.rank() == 1) return;                    // lost
-        operation op = start_allreduce(comm, x, plus{}); // begins an exchange
+        const auto both_have_started = [&] {
+            bough_test::until([&] { return started == 2; }, [&] { comm.progress(); });
+        };
+        if (comm.rank() == 1) return both_have_started(); // and is lost
+        operation op = start_allreduce(comm, x, plus{});  // begins an exchange
+        ++started;
+        both_have_started();
         op.cancel();
-        while (!comm.poison()) comm.progress(); // it has failed: nobody waits for it
+        bough_test::until([&] { return bool(comm.poison()); }, [&] { comm.progress(); }); // nobody waits for it
         status s;
         barrier(comm, s);
         failed += s.code == errc::group_poisoned;
