@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A communicator that follows when its ranks come: while one keeps the others waiting, allreduce takes a plan
-// in which they work meanwhile; when it comes in time again, the usual plan is back.
+// A communicator that follows when its ranks come: while one keeps the others waiting, allreduce takes a
+// plan in which they work meanwhile; when it comes in time again, the usual plan is back.
 #include <bough/allreduce.hpp>
 #include <bough/decision.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>

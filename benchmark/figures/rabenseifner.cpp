@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The figures of doc/papers/rabenseifner.md: allreduces in the paper's model, for three networks. A message begins
-// when both its ranks are at it.
+// The figures of doc/papers/rabenseifner.md: allreduces in the paper's model, for three networks. A
+// message begins when both its ranks are at it.
 #include "../run/comparison.hpp"
 #include "csv.hpp"
 

@@ -4,10 +4,11 @@
 //
 //   bench-following [ranks [MiB [late us [rounds]]]]
 //
-// Each of the two has a group of its own over the same processes, with shared memory. In a round either makes
-// one call, after a barrier; the last rank sleeps before it. A time is from the arrival of the last rank to
-// the last end. A median is over all rounds but the first ones, in which nothing is known yet; the ratio is
-// the median of the rounds' ratios. The clock is that of the machine, which all processes share.
+// Each of the two has a group of its own over the same processes, with shared memory. In a round either
+// makes one call, after a barrier; the last rank sleeps before it. A time is from the arrival of the
+// last rank to the last end. A median is over all rounds but the first ones, in which nothing is known
+// yet; the ratio is the median of the rounds' ratios. The clock is that of the machine, which all
+// processes share.
 #include "../arguments.hpp"
 #include "board.hpp"
 #include <bough/allreduce.hpp>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// Mutation: spoil one step of a proved plan, of every algorithm, in every way of a list. verify must see a
-// fault or other traits.
+// Mutation: spoil one step of a proved plan, of every algorithm, in every way of a list. verify must see
+// a fault or other traits.
 //
 // Two kinds of mutant are no worse than the plan, and only they may survive:
-//   - two neighbouring steps of a rank have changed places, and neither waits for the other. Such a pair is
-//     recognised by its dependences alone: renumbered, the mutant's waits and channels are those of the
-//     plan, so both admit the same executions with the same values.
-//   - every message and every result has the same value as before, since what the changed step reads stands
-//     in two places, or what it writes is not read where it was. Such a mutant is recognised by playing it,
-//     one step after the other.
+//   - two neighbouring steps of a rank have changed places, and neither waits for the other. Such a pair
+//     is recognised by its dependences alone: renumbered, the mutant's waits and channels are those of
+//     the plan, so both admit the same executions with the same values.
+//   - every message and every result has the same value as before, since what the changed step reads
+//     stands in two places, or what it writes is not read where it was. Such a mutant is recognised by
+//     playing it, one step after the other.
 #include "support/catch.hpp"
 #include "support/plans.hpp"
 #include "support/sample.hpp"

@@ -64,8 +64,8 @@ public:
         }
     }
     std::uint64_t length(const slice& s) const { return offsets[s.last()] - offsets[s.first]; }
-    // Adds a step. `message`: what a receive gets; what a send sends is put behind it. False: the step may
-    // not stand here.
+    // Adds a step. `message`: what a receive gets; what a send sends is put behind it. False: the step
+    // may not stand here.
     bool add(const step& s, bytes& message) {
         bytes a, b;
         if (s.out.buffer == input && s.writes()) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The walk where messages are rendezvous: times worked by hand, Rabenseifner's reading against a second derivation, and
-// what the limit leaves as it was.
+// The walk where messages are rendezvous: times worked by hand, Rabenseifner's reading against a second
+// derivation, and what the limit leaves as it was.
 #include "support/catch.hpp"
 #include "support/listed_plan.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
@@ -52,9 +52,9 @@ static_assert(rendezvous<alpha_beta_gamma>::homogeneous);
 static_assert(walk(bough::plan_allreduce(bough::binary_blocks{}, {.size = 2}), rendezvous{net}, 8).makespan_ns ==
               walk(bough::plan_allreduce(bough::binary_blocks{}, {.size = 2}), net, 8).makespan_ns);
 
-// Rabenseifner's words taken one by one: a transfer begins when both ranks are at it and takes alpha + n beta, in full
-// duplex; a rank is at one send and at one receive at a time, in the order of its program. Of all transfers that can
-// begin, the earliest does. Negative: the plan does not end.
+// Rabenseifner's words taken one by one: a transfer begins when both ranks are at it and takes alpha + n
+// beta, in full duplex; a rank is at one send and at one receive at a time, in the order of its program.
+// Of all transfers that can begin, the earliest does. Negative: the plan does not end.
 template <class Plan>
 double by_the_paper(const Plan& plan, const alpha_beta_gamma& on, std::uint64_t bytes, std::uint64_t element_bytes) {
     struct transfer {
@@ -139,7 +139,8 @@ TEST_CASE("a rendezvous begins when its receiver has asked; its sender goes on, 
     // The receive is posted first: the notice is there at 100, the answer at 200, the message at 300.
     const lrc soon{.message_latency_ns = 100, .receive = {10}, .combine = {30}, .startup_ns = 0, .copy = {50}};
     CHECK(finish_times(plan, rendezvous{soon}, 8) == times{300, 310});
-    // In the paper's model notices take no time. The message holds its ports for 5008 from when the copy is done.
+    // In the paper's model notices take no time. The message holds its ports for 5008 from when the copy
+    // is done.
     CHECK(finish_times(plan, rendezvous{net}, 8) == times{2, 5008});
     std::array<std::uint64_t, 2> at{0, 700};
     CHECK(finish_times(plan, rendezvous{arriving{net, at}}, 8) == times{700, 5708});
@@ -219,8 +220,8 @@ TEST_CASE("binary blocks in the paper's reading, where both ranks must be at a t
     const auto priced = [](rank_t p, std::uint64_t bytes) {
         return walk(bough::plan_allreduce(bough::binary_blocks{}, {.size = p}), rendezvous{net}, bytes, 8).makespan_ns;
     };
-    // p = 3: 0 and 1 halve; then 2, which has been ready all the time, sends each its half; both halves come back, one
-    // after the other, while 0 and 1 double after the first has left.
+    // p = 3: 0 and 1 halve; then 2, which has been ready all the time, sends each its half; both halves
+    // come back, one after the other, while 0 and 1 double after the first has left.
     const double half = 5000 + 4096, combine = 1024;
     CHECK(priced(3, 8192) == (half + combine) + half + half + combine + half + half);
     CHECK(walk(bough::plan_allreduce(bough::binary_blocks{}, {.size = 3}), net, 8192, 8).makespan_ns < priced(3, 8192));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Communicators that follow arrivals, between processes and over every link: ranks that come late in turns,
-// and one that dies.
+// Communicators that follow arrivals, between processes and over every link: ranks that come late in
+// turns, and one that dies.
 #include "processes/links.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"

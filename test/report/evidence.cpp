@@ -181,7 +181,8 @@ TEST_CASE("evidence: a rank does not wait for one that has ended the same call")
 }
 
 TEST_CASE("evidence: a rank may wait for more than its recording names") {
-    // All of those that rank 0 names have ended its call, and stand in the next one; it waits for rank 13.
+    // All of those that rank 0 names have ended its call, and stand in the next one; it waits for rank
+    // 13.
     constexpr rank_t size = detail::waiting_record::most + 2;
     std::vector<recording> all;
     for (rank_t r = 0; r != size; ++r) {

@@ -270,8 +270,8 @@ struct long_then_short {
 } // namespace
 
 TEST_CASE("network: by dependence a message that waits for its receive takes its turn behind one sent later") {
-    // The long one sets out after 20 ns, when the answer to its notice is there. By dependence the short one
-    // has the link then; in program order it waits for the long one.
+    // The long one sets out after 20 ns, when the answer to its notice is there. By dependence the short
+    // one has the link then; in program order it waits for the long one.
     const network wire = network::crossbar(2, 1);
     for (const step_order order : {step_order::program, step_order::dependence})
         for (const bool in_turn : {true, false}) {

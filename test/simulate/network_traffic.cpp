@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What links carry: closed forms on rings and one switch, and what every plan on every network must keep to.
+// What links carry: closed forms on rings and one switch, and what every plan on every network must keep
+// to.
 #include "support/catch.hpp"
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/halving_doubling.hpp>

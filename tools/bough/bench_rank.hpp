@@ -45,7 +45,8 @@ struct lap {
     std::uint64_t met_ns = 0, begin_ns = 0, end_ns = 0;
 };
 
-// Runs the plan work.iterations times, each after meet() and the rank's arrival: set(i, lap) hears of run i.
+// Runs the plan work.iterations times, each after meet() and the rank's arrival: set(i, lap) hears of
+// run i.
 template <class X, class Meet, class Set>
 checked_elements time_rank(bough::communicator<X>& comm, const problem& what, const workload& work,
                            const std::vector<expectation>& expected, Meet&& meet, Set&& set) {

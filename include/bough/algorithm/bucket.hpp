@@ -2,9 +2,9 @@
 // Bucket: reduce_scatter, allgather and allreduce for tori, by rings along one dimension after the
 // other, in all directions at once. Every message goes to a neighbour.
 //
-//   plan_allreduce(bucket{.extents = {8, 8}}, {.size = 64})                all ports: 4 collectives at once
-//   plan_allreduce(bucket{.extents = {8, 8}, .ports = 1}, {.size = 64})    one port
-//   plan_allgather(bucket{.extents = {8, 8}}, {.size = 64})                a rank's block in 4 parts
+//   plan_allreduce(bucket{.extents = {8, 8}}, {.size = 64})               all ports: 4 at once
+//   plan_allreduce(bucket{.extents = {8, 8}, .ports = 1}, {.size = 64})   one port
+//   plan_allgather(bucket{.extents = {8, 8}}, {.size = 64})               a rank's block in 4 parts
 //
 // A reduce_scatter goes round the rings of one dimension, then, with what a rank answers for, round
 // those of the next. An allgather takes the same way back. With several ports, collectives on equal
@@ -21,8 +21,8 @@
 // Combines    (p - 1) / p of the vector
 // Scratch     for landing, 1 - 1 / e of each collective's share, e: the extent of the dimension in which
 //             it begins; reduce_scatter: partial results too
-// Time        alpha_beta_gamma, one port: q alpha + (p - 1) / p n (beta + gamma), and q alpha + (p - 1) / p
-//             n beta back, with q = sum of (extent - 1)
+// Time        alpha_beta_gamma, one port: q alpha + (p - 1) / p n (beta + gamma), and q alpha +
+//             (p - 1) / p n beta back, with q = sum of (extent - 1)
 // Determinism each block has a bracket of its own, the same in every run; an allreduce gives every
 //             rank the same bits
 // Pre         blocks: one for each rank and port

@@ -12,9 +12,9 @@
 //
 // Ranks       those for which the trees were made
 // Op          commutative: the trees do not keep rank order
-// Rounds      n blocks are c chunks, a block of each tree: c = n / k for k trees, n / (k p) with each rank
-//             as the root of k; a chunk moves one link further a turn, so there are c + d turns, where d is
-//             the depth of the trees, of both together for allreduce
+// Rounds      n blocks are c chunks, a block of each tree: c = n / k for k trees, n / (k p) with each
+//             rank as the root of k; a chunk moves one link further a turn, so there are c + d turns,
+//             where d is the depth of the trees, of both together for allreduce
 // Traffic     (p - 1) n blocks in all, allreduce 2 (p - 1) n; a link carries c for each of its trees
 // Combines    (p - 1) n blocks in all; a broadcast and an allgather none
 // Scratch     reduce, reduce_scatter: on an inner rank, for each block of a tree, one to land in for each

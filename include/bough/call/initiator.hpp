@@ -40,7 +40,8 @@ public:
         return core_.template remember_plan<P>(key, std::forward<F>(choose));
     }
 
-    // A bound call is chosen at its binding, which is no call; and ranks make named ones in different orders.
+    // A bound call is chosen at its binding, which is no call; and ranks make named ones in different
+    // orders.
     bool follows(std::uint64_t bytes) const noexcept {
         return !frame_.is_persistent() && !frame_.has_name() && core_.follows(bytes);
     }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // arrivals: what a communicator knows of when its ranks come (communicator_options::follow_arrivals).
 //
-// Each rank measures how long it spends in each call that is followed. After N of them, when it has started
-// the next one, it starts an allgather of its latest times, as a call of the communicator right behind that
-// one: all ranks make the same calls in the same order, so all start it in the same place. (Before that call
-// it would be the older of the two, and the call could not send as much as it likes while a rank is away.)
-// What it says takes effect N / 2 calls later, at least one: all ranks compute it from equal times
-// (lateness.hpp) and take it in the same call, so they take the same plan. By then the allgather has ended,
-// as a rule. A rank for which it has not waits for it, for the timeout of the communicator at most.
-// Calls count when they start: a call that all ranks refuse may have come to its refusal in different ways.
+// Each rank measures how long it spends in each call that is followed. After N of them, when it has
+// started the next one, it starts an allgather of its latest times, as a call of the communicator right
+// behind that one: all ranks make the same calls in the same order, so all start it in the same place.
+// (Before that call it would be the older of the two, and the call could not send as much as it likes
+// while a rank is away.)
 //
-// *Failures*: if the allgather fails on one rank, others may have its result. Then they could not agree any
-// more, so the communicator is broken with that error.
+// What the allgather says takes effect N / 2 calls later, at least one. All ranks compute it from equal
+// times (lateness.hpp) and take it in the same call, so they take the same plan. By then the allgather
+// has ended, as a rule. A rank for which it has not waits for it, at most for the communicator's timeout.
+// A call counts when it starts, as ranks may come to the refusal of a call in different ways.
+//
+// *Failures*: if the allgather fails on one rank, others may have its result. Then they could not agree
+// any more, so the communicator is broken with that error.
 // *Memory*: 64 bytes for each rank, allocated by the first call that is followed.
 #ifndef BOUGH_COMMUNICATOR_ARRIVALS_HPP
 #define BOUGH_COMMUNICATOR_ARRIVALS_HPP
@@ -84,8 +86,8 @@ public:
         is_entered_ = true;
         return {};
     }
-    // A call of the communicator has started. If it is one that has been entered, it counts; and if an exchange is
-    // due, that starts, too.
+    // A call of the communicator has started. If it is one that has been entered, it counts; and if an
+    // exchange is due, that starts, too.
     void follow_up() {
         if (!std::exchange(is_entered_, false)) return;
         const bool is_due = since_ == every_;
@@ -106,8 +108,8 @@ public:
         times_[its.number % calls_] = call_time_of(core_.shared_session()->now_ns() - its.begun_ns);
     }
 
-    // Nothing of it is in flight any more. False: the transport has not given back its memory, and holds it
-    // for good.
+    // Nothing of it is in flight any more. False: the transport has not given back its memory, and holds
+    // it for good.
     bool end() noexcept {
         auto& session = *core_.shared_session();
         if (session.is_done(operation())) return true;

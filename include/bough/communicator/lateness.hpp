@@ -43,9 +43,10 @@ inline constexpr std::size_t most_calls_timed = 16;
 // Less is not worth a word.
 inline constexpr std::uint64_t least_lateness_us = 8;
 
-// `times`: of each rank in turn, the same `calls` calls. A rank is late if it came last in more than half of
-// those that all ranks measured, and its lateness is the median. A pure function, on whose arguments all
-// ranks agree. Pre: calls <= most_calls_timed; times are as many for each of two ranks or more.
+// `times`: of each rank in turn, the same `calls` calls. A rank is late if it came last in more than
+// half of those that all ranks measured, and its lateness is the median. A pure function, on whose
+// arguments all ranks agree. Pre: calls <= most_calls_timed; times are as many for each of two ranks or
+// more.
 constexpr lateness lateness_of(std::span<const call_time> times, std::size_t calls) {
     const std::size_t ranks = times.size() / calls;
     struct gap {

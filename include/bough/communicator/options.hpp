@@ -35,8 +35,8 @@ struct communicator_options {
     early_limits early{}; // limits for messages that come before their operation
     // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
     // equal on all ranks, finite and not negative; otherwise calls without an algorithm end with
-    // errc::unsupported on every rank, naming costs. If there is none, those that the transport states are used
-    // (bough/select/transport_costs.hpp), and communicator::options() has them here.
+    // errc::unsupported on every rank, naming costs. If there is none, those that the transport states
+    // are used (bough/select/transport_costs.hpp), and communicator::options() has them here.
     any_cost_model costs{};
     // Which ranks are near each other (make_two_levels in bough/select/standard/two_levels.hpp), by
     // their numbers in this communicator: then plans of two levels are candidates, too, and `costs`
@@ -44,12 +44,13 @@ struct communicator_options {
     std::shared_ptr<const two_levels> levels{};
     // After this many allreduces of 64 KiB or more whose choice is left to the library, ranks tell each
     // other how long the latest ones took. If one rank keeps the others waiting, plans that hide it are
-    // candidates from then on, and no longer if it has stopped (doc/concepts/choosing.md). So the bits of an
-    // op that is not exact may depend on when ranks come. A call that is started may wait for other ranks:
-    // choose at least twice as many as are in flight. Must be equal on all ranks. 0: nothing is measured.
+    // candidates from then on, and no longer if it has stopped (doc/concepts/choosing.md). So the bits
+    // of an op that is not exact may depend on when ranks come. A call that is started may wait for
+    // other ranks: choose at least twice as many as are in flight. Must be equal on all ranks. 0:
+    // nothing is measured.
     std::uint32_t follow_arrivals = 0;
-    // Called while a blocking call waits, by wait() and wait_for() of operations, and where a call that is started
-    // waits (follow_arrivals).
+    // Called while a blocking call waits, by wait() and wait_for() of operations, and where a call that
+    // is started waits (follow_arrivals).
     waiting_hook while_waiting{};
     // Of operations that have something to send to one rank, those with a higher priority go first:
     // started ones, over all communicators of a transport. It orders what this rank sends and changes no

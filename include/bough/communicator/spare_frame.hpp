@@ -9,8 +9,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The memory of one started operation (bough/communicator/operation_state.hpp), kept for the next; or what
-// a communicator knows of arrivals.
+// The memory of one started operation (bough/communicator/operation_state.hpp), kept for the next; or
+// what a communicator knows of arrivals.
 struct spare_frame {
     virtual ~spare_frame() = default;
     spare_frame* next_kept = nullptr;

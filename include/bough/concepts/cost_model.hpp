@@ -11,8 +11,8 @@
 // A model may also have
 //   m.arrival_ns(rank)                    when the rank comes, before start_ns passes; without it all
 //                                         come at time 0
-//   m.eager_bytes(from, to)               longer messages are rendezvous: they begin only when their receiver
-//                                         has asked for them (bough/model/rendezvous.hpp); or
+//   m.eager_bytes(from, to)               longer messages are rendezvous: they begin only when their
+//                                         receiver has asked for them (bough/model/rendezvous.hpp); or
 //   m.eager_bytes()                       the same limit for all pairs; without it all messages are eager
 //
 // PortedCostModel is a CostModel of a network whose links are busy while a message passes. In

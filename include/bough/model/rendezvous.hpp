@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // rendezvous: any cost model, with messages that begin only when both their ranks are at them.
 //
-//   walk(plan, rendezvous{alpha_beta_gamma{...}}, 65536)           the model as in Rabenseifner's paper: all messages
-//   walk(plan, rendezvous{lrc{...}, 16384}, 65536)                 messages of more than 16 KiB; the others are eager
+//   walk(plan, rendezvous{alpha_beta_gamma{...}}, 65536)    all messages, as in Rabenseifner's paper
+//   walk(plan, rendezvous{lrc{...}, 16384}, 65536)          those of more than 16 KiB; others are eager
 //
 // An eager message sets out whether or not its receiver waits for it. A rendezvous does not: its sender
 // sends a notice, and the message begins when the receiver has answered it. bough/model/walk.hpp says

@@ -35,9 +35,9 @@
 //             one before it has begun and, with ports, has left the out port
 //   end       a rank ends when its steps are done and its rendezvous are at their receivers
 // So no time is shorter than without. In the paper's model, where messages spend no time on the way,
-// notices and answers take none, and limit 0 is the rule of the papers. A plan that rests on messages that
-// nobody has asked for yet does not end; of bough's algorithms grouped_alltoall may do that, with several
-// lanes or on groups of different sizes.
+// notices and answers take none, and limit 0 is the rule of the papers. A plan that rests on messages
+// that nobody has asked for yet does not end; of bough's algorithms grouped_alltoall may do that, with
+// several lanes or on groups of different sizes.
 //
 //   walk(plan, model, bytes)          prices a vector of `bytes`, cut into the plan's blocks
 //   finish_times(plan, model, bytes)  when each rank ends; it does not wait for its out port
@@ -46,8 +46,8 @@
 //           Otherwise a rank that needs a message not yet sent is left, and visited again when the
 //           message is sent. Its steps are then emitted anew, and those that have run are skipped.
 //           From the second visit on its next steps are kept, up to 64 MiB for all ranks.
-// *Memory*  28 bytes per rank (ports: 100; a limit: 40 more), 16 per message under way beyond the first of its
-//           sender (ports: 32), 32 per message that has not begun (ports: 40), kept steps
+// *Memory*  28 bytes per rank (ports: 100; a limit: 40 more), 16 per message under way beyond the first
+//           of its sender (ports: 32), 32 per message that has not begun (ports: 40), kept steps
 #ifndef BOUGH_MODEL_WALK_HPP
 #define BOUGH_MODEL_WALK_HPP
 

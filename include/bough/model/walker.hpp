@@ -373,8 +373,8 @@ private:
         if constexpr (ported) *free_ns += model_.port_ns(from, m.to, m.bytes, m.letter.then_receives);
         return there_ns;
     }
-    // The receiver of the rendezvous at the head of the outbox has been at it since `at_ns`, and its notice
-    // came at `notice_ns`. Returns when the message is there.
+    // The receiver of the rendezvous at the head of the outbox has been at it since `at_ns`, and its
+    // notice came at `notice_ns`. Returns when the message is there.
     BOUGH_COLD constexpr double meet(rank_t from, double notice_ns, double at_ns) {
         outbox<letter>& sent = outboxes_[from];
         const sent_message<letter> m = sent.take();

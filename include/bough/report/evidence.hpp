@@ -94,8 +94,8 @@ public:
             return end != 0 && mine->second->time_of(c->begin) > end;
         });
     }
-    // The ranks for which a rank waits in this call, as far as its recording names them: the first twelve.
-    // One that has ended the call well is not among them: what it sent has set out.
+    // The ranks for which a rank waits in this call, as far as its recording names them: the first
+    // twelve. One that has ended the call well is not among them: what it sent has set out.
     std::vector<rank_t> waits_for(const recorded_call& at) const {
         std::vector<rank_t> found;
         const waiting_record* w = at.in->waits_of(at.call->number);

@@ -4,7 +4,7 @@
 //
 // What a packed plane holds at one time is a load: slices, one behind the other. A slice that is
 // written
-//   - stays in its place if the same step reads it: a combine that accumulates there, or a copy onto itself,
+//   - stays in its place if the same step reads it: a combine that accumulates there, a copy onto itself,
 //   - goes behind the others if nothing of the load has been read so far,
 //   - begins a new load otherwise: all that the plane held is gone.
 // A load is a message that comes in parts, or one that is put together part by part and then leaves.

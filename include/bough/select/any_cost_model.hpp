@@ -50,8 +50,8 @@ struct problem {
     // The op can also combine what all ranks contribute at once, and then the vector is so many times
     // shorter (rounded_once): with algorithms that combine in series. 1: it cannot.
     std::uint32_t narrowing = 1;
-    // The rank that comes after all others, and how much later; no_rank: none is known to. (For other times
-    // of arrival see bough/model/arriving.hpp.)
+    // The rank that comes after all others, and how much later; no_rank: none is known to. (For other
+    // times of arrival see bough/model/arriving.hpp.)
     rank_t late = no_rank;
     std::uint64_t late_ns = 0;
     friend constexpr bool operator==(const problem&, const problem&) = default;
@@ -76,11 +76,13 @@ inline constexpr bool is_homogeneous_v = requires {
 
 namespace detail {
 
-// A cost as a choice takes it: infinite, if the model breaks the law that costs are finite and not negative.
+// A cost as a choice takes it: infinite, if the model breaks the law that costs are finite and not
+// negative.
 constexpr double lawful(double ns) noexcept { return ns >= 0 ? ns : std::numeric_limits<double>::infinity(); }
 constexpr bool is_finite_cost(double ns) noexcept { return ns >= 0 && ns < std::numeric_limits<double>::infinity(); }
 
-// A model seen from ranks that share cores, of which one may be late. Its costs are lawful, so that no comparison loses a NaN.
+// A model seen from ranks that share cores, of which one may be late. Its costs are lawful, so that no
+// comparison loses a NaN.
 template <CostModel M>
 struct shared_cores {
     const M& model;
@@ -257,8 +259,8 @@ public:
         std::construct_at(reinterpret_cast<M*>(model_.data()), model);
     }
 
-    // What a plan is expected to take. Infinite if it deadlocks; NaN if it has no price, since a cost is infinite,
-    // negative or NaN.
+    // What a plan is expected to take. Infinite if it deadlocks; NaN if it has no price, since a cost is
+    // infinite, negative or NaN.
     double price_ns(const plan_ref& plan, const problem& what) const {
         return functions_->price_ns(model_.data(), plan, what, plan.size());
     }
@@ -277,7 +279,8 @@ public:
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }
-    // Are the costs between `size` ranks finite and not negative? By what a few ranks have, of a few sizes.
+    // Are the costs between `size` ranks finite and not negative? By what a few ranks have, of a few
+    // sizes.
     status check(rank_t size) const {
         for (const rank_t from : {rank_t{0}, size / 2, size - 1})
             for (const rank_t to : {rank_t{0}, rank_t{1} % size, size - 1})

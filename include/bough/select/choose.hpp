@@ -44,8 +44,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What a plan is expected to take, in ns. Infinite or NaN if it has no price: it does not end, or a cost is
-// infinite, negative or NaN.
+// What a plan is expected to take, in ns. Infinite or NaN if it has no price: it does not end, or a cost
+// is infinite, negative or NaN.
 template <CostModel M, Plan P>
 constexpr double price_of(const M& model, const problem& what, const P& plan) {
     const auto seen = detail::share_cores(model, what, plan.size());
@@ -129,8 +129,8 @@ struct decision {
 };
 
 // Prices that differ by less than this share count as equal: a model is not exact, and the rounding
-// of block sizes alone makes such differences. Among equals, the first that was given wins. The time until
-// a late rank comes (problem::late) is the same for all plans, and does not count.
+// of block sizes alone makes such differences. Among equals, the first that was given wins. The time
+// until a late rank comes (problem::late) is the same for all plans, and does not count.
 inline constexpr double equal_price_share = 1.0 / 512;
 
 // What is required, and how much work the choice may be.

@@ -3,10 +3,9 @@
 // messages share. Adds the candidates that are made for the network.
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
-//   add_network_candidates(from, at, what, network);     on a torus: swing, bucket, trivance; with one slow
-//                                                        cable: slow_rank; where switches have groups of hosts:
-//                                                        swing on a ring; on ranks in a row: dual_root; on up to
-//                                                        8 ranks: packed trees
+//   add_network_candidates(from, at, what, network);
+//   // on a torus: swing, bucket, trivance; with one slow cable: slow_rank; where switches have groups of
+//   // hosts: swing on a ring; on ranks in a row: dual_root; on up to 8 ranks: packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a

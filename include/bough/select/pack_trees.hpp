@@ -8,7 +8,7 @@
 //   found.ns_per_byte            what the busiest link needs for each byte of a long vector
 //   found.least_ns_per_byte      what any plan needs along the paths of the network
 //   found.share()                1: it is the optimum; 0.9: no plan does more than 1 / 0.9 of it
-//   pack_trees<goal::allgather>(network, {.size = 6}, {.weights = {2, 1, 1, 1, 1, 1}})      rank 0 has twice as much
+//   pack_trees<goal::allgather>(network, {.size = 3}, {.weights = {2, 1, 1}})   rank 0 has twice as much
 //
 // The share of each tree comes from a linear program (bough/select/pack_trees/packing_program.hpp),
 // whose columns are cheapest trees (arborescence.hpp). Then the shares become numbers of trees, at most

@@ -36,8 +36,8 @@ void add_around(candidate_list& made, rank_t slow, const dimensions& at, const p
         if (what.bytes / (at.size - 1) / chunks >= 512) made.add(slow_rank_allreduce{slow}, chunks * (at.size - 1));
 }
 
-// What it costs at least to exchange so many bytes with a rank, and to combine them there. A look at three
-// other ranks is enough, since at most one of them is slow.
+// What it costs at least to exchange so many bytes with a rank, and to combine them there. A look at
+// three other ranks is enough, since at most one of them is slow.
 template <int = 0>
 double least_exchange_ns(const any_cost_model& costs, rank_t rank, std::uint64_t bytes, const problem& what,
                          rank_t size) {

@@ -365,8 +365,9 @@ private:
             if (!seen[host_of(r)]) seen[host_of(r)] = true, found.push_back(host_of(r));
         return found;
     }
-    // Is there a way between each two of these hosts? All that the first one reaches over its only cable meet
-    // at the switch there. If it has several cables, they may not: hosts forward nothing, so each pair is tried.
+    // Is there a way between each two of these hosts? All that the first one reaches over its only cable
+    // meet at the switch there. If it has several cables, they may not: hosts forward nothing, so each
+    // pair is tried.
     constexpr bool joins_all(const std::vector<std::uint32_t>& hosts) const {
         std::size_t cables = 0;
         for (const link& l : links_)

@@ -79,7 +79,8 @@ double nearest_message_ns(const M& model, rank_t size) {
     return sampled == size ? least_ns : 0; // some pair may be nearer
 }
 
-// Into how many blocks, alike for all ranks, a collective cuts its vector, however a plan cuts it further.
+// Into how many blocks, alike for all ranks, a collective cuts its vector, however a plan cuts it
+// further.
 constexpr std::uint64_t shares_of(std::uint8_t kind, rank_t size) noexcept {
     switch (kind) {
     case goal::allgather::kind:
@@ -99,9 +100,9 @@ inline std::uint64_t bytes_alike(std::uint64_t bytes, std::uint64_t shares, std:
 } // namespace detail
 
 // The bound for a collective (Goal::kind) of a vector of so many bytes. Of an alltoall that is the
-// whole matrix; of a barrier it does not matter. Where each rank, or each pair, has a block of the vector,
-// all blocks count as long as the shortest one.
-// Pre: bytes is a multiple of element_bytes, which is at least 1.
+// whole matrix; of a barrier it does not matter. Where each rank, or each pair, has a block of the
+// vector, all blocks count as long as the shortest one. Pre: bytes is a multiple of element_bytes, which
+// is at least 1.
 template <CostModel M>
 network_bound bound_on(const network& over, const M& model, std::uint8_t kind, const dimensions& at,
                        std::uint64_t bytes, std::uint64_t element_bytes = 1) {

@@ -4,7 +4,7 @@
 //   const network torus = network::torus({8, 8}, 50, 200);
 //   const link_traffic t = traffic(plan_allreduce(ring{}, {.size = 64}), torus, 1 << 20);
 //   t.bytes[l]                       what link l of torus.links() carries
-//   t.busiest_ns                     no run of the plan takes less: the busiest link alone needs that long
+//   t.busiest_ns                     how long the busiest link needs: no run of the plan takes less
 //   torus.links()[t.busiest].from    where that link begins
 //
 // Counts by groups of ranks, without a network: bough/schedule/traffic.hpp.
@@ -69,8 +69,8 @@ private:
 
 } // namespace detail
 
-// What the messages of all ranks put on the links, if a vector of `bytes` bytes is cut into the plan's blocks.
-// Pre: over.check(plan.size()) is ok; bytes is a multiple of element_bytes, which is at least 1.
+// What the messages of all ranks put on the links, if a vector of `bytes` bytes is cut into the plan's
+// blocks. Pre: over.check(plan.size()) is ok; bytes is a multiple of element_bytes, which is at least 1.
 template <Plan P>
 link_traffic traffic(const P& plan, const network& over, std::uint64_t bytes, std::uint64_t element_bytes = 1) {
     BOUGH_EXPECTS(!over.check(plan.size()),

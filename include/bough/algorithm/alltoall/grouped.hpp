@@ -14,14 +14,14 @@
 // Ranks       2^16 - 1 at most, since a block has a number of 32 bits; the root does not matter
 // Rounds      in a group of g: g - 1, then about (groups - 1) lanes / g, then up to g - 1
 // Traffic     between groups lanes messages for each ordered pair, and the blocks once, the least there
-//             can be; inside, a block that goes to another group moves up to twice, and once less if its own
-//             rank is the sender or the receiver. With as many lanes as a group has ranks nothing
-//             is handed out there
+//             can be; inside, a block that goes to another group moves up to twice, and once less if its
+//             own rank is the sender or the receiver. With as many lanes as a group has ranks nothing is
+//             handed out there
 // Scratch     one block for each one that is on its way through a rank, neither its own nor for it
 // Time        alpha_beta_gamma, h equal groups of g, one lane, h - 1 = k g, blocks of b bytes:
 //             2 (g - 1) (alpha + beta b k g) + (g - 1) beta b + k (alpha + beta b g g)
-//             Where a message needs both its ranks (bough/model/rendezvous.hpp): with several lanes, or on
-//             groups of different sizes, ranks may wait in a circle, and the price is infinite
+//             Where a message needs both its ranks (bough/model/rendezvous.hpp): with several lanes, or
+//             on groups of different sizes, ranks may wait in a circle, and the price is infinite
 // Determinism nothing is combined
 // Pre         p * p blocks: block i p + j goes from rank i to rank j; they may differ in length,
 //             also be empty

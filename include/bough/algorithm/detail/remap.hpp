@@ -14,9 +14,9 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The buffers that the small collective calls input, output and scratch(0). Small collectives take turns in
-// the same planes, and what is packed in one may not be in another; so packed planes have every second
-// number.
+// The buffers that the small collective calls input, output and scratch(0). Small collectives take turns
+// in the same planes, and what is packed in one may not be in another; so packed planes have every
+// second number.
 struct renamed_buffers {
     buffer in = input;
     buffer out = output;

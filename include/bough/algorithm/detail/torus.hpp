@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the algorithms for tori have in common: their extents, and the directions in which a rank can send.
+// What the algorithms for tori have in common: their extents, and the directions in which a rank can
+// send.
 #ifndef BOUGH_ALGORITHM_DETAIL_TORUS_HPP
 #define BOUGH_ALGORITHM_DETAIL_TORUS_HPP
 

@@ -13,7 +13,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Program order: the messages of a rank that have not set out, as one of them, the first, is a rendezvous.
+// Program order: the messages of a rank that have not set out, as one of them, the first, is a
+// rendezvous.
 class messages_in_line {
 public:
     constexpr bool empty() const noexcept { return messages_.empty(); }
