@@ -43,7 +43,8 @@ struct fixture {
     }
     // The message of a receive step: it lies at `payload`, or has to be taken if that is null.
     void arrive(std::uint32_t step, const number* payload, std::uint64_t handle, std::uint64_t bytes = sizeof(number)) {
-        work.engine().arrived(step, {reinterpret_cast<const std::byte*>(payload), bytes, handle, 1, true}, port);
+        work.engine().arrived(step, {reinterpret_cast<const std::byte*>(payload), bytes, handle, 1, true});
+        work.engine().go_on(port);
     }
     bough::engine& engine() { return work.engine(); }
 
@@ -89,7 +90,8 @@ TEST_CASE("engine: the two operands of a combine stand where the schedule says")
         f.arrive(0, nullptr, 9);
         CHECK_FALSE(f.engine().done());
         std::memcpy(f.port.taken_into, &seven, sizeof seven);
-        f.engine().completed(0, f.port);
+        f.engine().completed(0);
+        f.engine().go_on(f.port);
         CHECK(f.engine().done());
         CHECK(f.out == 75);
         CHECK(f.port.log == "t9 ");
@@ -132,9 +134,24 @@ TEST_CASE("engine: a message that comes before its place is free waits") {
     f.arrive(1, &seven, 9);
     CHECK(f.out == 3); // still being sent
     CHECK(f.port.log == "s0 ");
-    f.engine().completed(0, f.port);
+    f.engine().completed(0);
+    f.engine().go_on(f.port);
     CHECK(f.out == 7);
     CHECK(f.port.log == "s0 c9 r9 s2 ");
+    CHECK(f.engine().done());
+}
+
+TEST_CASE("engine: of the messages that are there, the first of the schedule is taken first, with what follows") {
+    fixture f({receive_step(1, all(scratch(0))), send_step(3, all(scratch(0))), receive_step(2, all(scratch(1))),
+               send_step(4, all(scratch(1))), receive_step(5, all(scratch(2))), send_step(6, all(scratch(2))),
+               copy_step(all(input), all(output))});
+    f.start();
+    const number payload = 7;
+    for (const std::uint32_t step : {2u, 4u, 0u}) // all come before the rank looks
+        f.engine().arrived(step, {reinterpret_cast<const std::byte*>(&payload), sizeof payload, step, 1, true});
+    CHECK(f.port.log.empty());
+    f.engine().go_on(f.port);
+    CHECK(f.port.log == "c0 r0 s1 c2 r2 s3 c4 r4 s5 ");
     CHECK(f.engine().done());
 }
 
@@ -154,7 +171,8 @@ TEST_CASE("engine: a refused send is tried again, and later ones on its channel 
     f.engine().retry(f.port);
     CHECK_FALSE(f.engine().has_blocked());
     CHECK_FALSE(f.engine().done());
-    f.engine().completed(0, f.port);
+    f.engine().completed(0);
+    f.engine().go_on(f.port);
     CHECK(f.engine().done());
     CHECK((f.port.sent.back().segment == 1 && f.port.sent.back().to == 1));
 }
@@ -249,7 +267,8 @@ struct pieces_fixture {
         work.engine().start(c, port);
     }
     void arrive(std::uint32_t step, std::uint64_t handle) {
-        work.engine().arrived(step, {nullptr, 3 * sizeof(number), handle, 1, true}, port);
+        work.engine().arrived(step, {nullptr, 3 * sizeof(number), handle, 1, true});
+        work.engine().go_on(port);
     }
     void piece(std::uint32_t step, const std::vector<number>& elements) {
         work.engine().piece(step, reinterpret_cast<const std::byte*>(elements.data()),
@@ -276,7 +295,8 @@ TEST_CASE("engine: a message that comes in pieces is combined piece by piece") {
             f.piece(0, {5, 6});
             CHECK_FALSE(f.work.engine().done());
             CHECK(f.port.log == "p9/8 "); // nothing is sent before the end of the message
-            f.work.engine().completed(0, f.port);
+            f.work.engine().completed(0);
+            f.work.engine().go_on(f.port);
             CHECK(f.work.engine().done());
             CHECK(f.port.log == "p9/8 s2 ");
             CHECK(f.out == std::vector<number>{14, 25, 36});
@@ -289,7 +309,8 @@ TEST_CASE("engine: a message that comes in pieces is combined piece by piece") {
         f.arrive(1, 9);
         f.piece(1, {4, 5});
         f.piece(1, {6});
-        f.work.engine().completed(1, f.port);
+        f.work.engine().completed(1);
+        f.work.engine().go_on(f.port);
         CHECK(f.work.engine().done());
         CHECK(f.out == std::vector<number>{41, 52, 63});
     }
@@ -343,7 +364,8 @@ TEST_CASE("engine: a run that ended among pieces leaves nothing to the next") {
     f.start();
     f.arrive(0, 11);
     f.piece(0, {7, 8, 9});
-    f.work.engine().completed(0, f.port);
+    f.work.engine().completed(0);
+    f.work.engine().go_on(f.port);
     CHECK(f.out == std::vector<number>{17, 28, 39});
 }
 
@@ -374,8 +396,8 @@ TEST_CASE("engine: a series of combines runs as one combine of many, when all it
     call c{reinterpret_cast<std::byte*>(&in), reinterpret_cast<std::byte*>(&out), 1, sizeof(number), &decimal};
     c.combine_many = &decimals;
     const auto arrive = [&](std::uint32_t step, const number* payload, std::uint64_t handle) {
-        work.engine().arrived(step, {reinterpret_cast<const std::byte*>(payload), sizeof(number), handle, 1, true},
-                              port);
+        work.engine().arrived(step, {reinterpret_cast<const std::byte*>(payload), sizeof(number), handle, 1, true});
+        work.engine().go_on(port);
     };
     for (int turn = 0; turn != 2; ++turn) {
         CAPTURE(turn);
@@ -401,7 +423,8 @@ TEST_CASE("engine: a series of combines runs as one combine of many, when all it
         CHECK_FALSE(work.engine().done());
         const number eight = 8;
         std::memcpy(port.taken_into, &eight, sizeof eight);
-        work.engine().completed(0, port);
+        work.engine().completed(0);
+        work.engine().go_on(port);
         CHECK(work.engine().done());
         CHECK(out == 989597);
         CHECK(port.log == "c2 r2 t1 s4 ");
@@ -428,6 +451,7 @@ TEST_CASE("engine: a series on no elements calls no op") {
     c.combine_many = [](const void*, const std::byte* const*, std::size_t, std::byte*, std::size_t) { FAIL("called"); };
     work.prepare(c);
     work.engine().start(c, port);
-    work.engine().arrived(0, {nullptr, 0, 1, 1, true}, port);
+    work.engine().arrived(0, {nullptr, 0, 1, 1, true});
+    work.engine().go_on(port);
     CHECK(work.engine().done());
 }

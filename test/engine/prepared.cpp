@@ -67,7 +67,8 @@ TEST_CASE("prepared: a count of zero needs no memory") {
     const call c{.element_bytes = 8};
     work.prepare(c);
     work.engine().start(c, port);
-    work.engine().arrived(0, {nullptr, 0, 9, 1, true}, port);
+    work.engine().arrived(0, {nullptr, 0, 9, 1, true});
+    work.engine().go_on(port);
     CHECK(work.engine().done());
     CHECK(work.engine().error() == errc::ok);
     CHECK(port.sent.at(0).bytes == 0);

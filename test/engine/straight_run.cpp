@@ -106,7 +106,8 @@ struct rank_end {
         }
         for (const post& p : std::exchange(posts, {})) { // they are read only now
             box.boxes[{me, p.to}].push_back({p.segment, {p.data.begin(), p.data.end()}});
-            work.engine().completed(p.step, *this);
+            work.engine().completed(p.step);
+            work.engine().go_on(*this);
         }
         work.engine().retry(*this);
         for (const auto& channel : work.incoming())
@@ -128,7 +129,8 @@ struct rank_end {
             kept.push_back(std::make_unique<mail::message>(std::move(m)));
             const auto& bytes = kept.back()->bytes;
             const std::uint32_t step = work.bound().receives[channel.first + channel.arrived++];
-            work.engine().arrived(step, {bytes.data(), bytes.size(), 7, from, true}, *this);
+            work.engine().arrived(step, {bytes.data(), bytes.size(), 7, from, true});
+            work.engine().go_on(*this);
             return;
         }
         FAIL("a message from a rank that this one does not receive from");

@@ -2,9 +2,13 @@
 // The engine: runs one rank's steps as soon as their dependences and messages allow. Freestanding.
 //
 // It knows no transport and no clock. An EnginePort (below) moves messages for it.
-// The owner calls arrived(step, held, port) when the message of a receive step is there,
-// completed(step, port) when a pending send or take has ended, and retry(port) after polling. The
-// owner also lends the memory; the engine allocates nothing.
+// The owner calls arrived(step, held) when the message of a receive step is there, completed(step) when
+// a pending send or take has ended, go_on(port) after one or more of these, and retry(port) after
+// polling. The owner also lends the memory; the engine allocates nothing.
+//
+// Of several messages that are there, go_on() takes the one first that the schedule has first, whichever
+// came first: a schedule whose order matters, as its sends share a cable, is not turned into another
+// one by a rank that is late and finds all its messages. What a message makes ready follows at once.
 //
 // A receive that is fused with its combine is not copied: the combine reads the payload where it
 // landed. Sometimes the combine must wait for something else. Then the payload is held there only
@@ -142,21 +146,20 @@ public:
         left_ = 0;
     }
 
-    // The message of receive step `i` has come.
-    template <EnginePort Port>
-    BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message, Port& port) {
+    // The message of receive step `i` has come. go_on() must follow.
+    BOUGH_ALWAYS_INLINE void arrived(std::uint32_t i, const held_message& message) noexcept {
         held_message& held = memory_.held[i];
         held = message;
         held.present = true;
-        // Its landing place is still in use: the message waits where it is.
-        if (memory_.waits[i] != 0) return;
-        consume(i, bound_.steps[i], port);
-        drain(port);
+        // Otherwise its landing place is still in use: the message waits where it is.
+        if (memory_.waits[i] == 0) memory_.ready[ready_++] = i;
     }
-    // A pending send or take is complete.
+    // A pending send or take is complete. go_on() must follow.
+    void completed(std::uint32_t i) noexcept { complete(i, bound_.steps[i]); }
+    // Does what has become ready since the last call.
     template <EnginePort Port>
-    void completed(std::uint32_t i, Port& port) {
-        complete(i, bound_.steps[i]);
+    BOUGH_ALWAYS_INLINE void go_on(Port& port) {
+        if (ready_ > 1) sort_ready();
         drain(port);
     }
     // The next piece of the message of receive step `i` has come: whole elements, no more than the
@@ -244,8 +247,19 @@ private:
     // A post of this step is pending. Its count of waits is not needed until complete(), so it
     // marks that.
     void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
+    // A receive is ready when its message is there, too.
     void satisfied(std::uint32_t later) noexcept {
-        if (--memory_.waits[later] == 0) memory_.ready[ready_++] = later;
+        if (--memory_.waits[later] == 0 && (bound_.steps[later].verb != verb::receive || memory_.held[later].present))
+            memory_.ready[ready_++] = later;
+    }
+    // The first step of the schedule goes to the end, where drain() begins.
+    void sort_ready() noexcept {
+        for (std::uint32_t k = 1; k < ready_; ++k) {
+            const std::uint32_t step = memory_.ready[k];
+            std::uint32_t to = k;
+            for (; to != 0 && memory_.ready[to - 1] < step; --to) memory_.ready[to] = memory_.ready[to - 1];
+            memory_.ready[to] = step;
+        }
     }
     void complete(std::uint32_t i, const bound_step& s) noexcept {
         --left_;
@@ -271,9 +285,7 @@ private:
             }
             break;
         }
-        case verb::receive:
-            if (memory_.held[i].present) consume(i, s, port);
-            break;
+        case verb::receive: consume(i, s, port); break;
         case verb::combine: combine(i, s, port); break;
         case verb::copy:
             if (bytes(s.out) != 0 && at(s.a) != at(s.out))

@@ -220,7 +220,7 @@ private:
         session_core& core;
         BOUGH_COLD void operator()(const event* unused) const {
             core.leave_straight();
-            if (unused != nullptr) core.failure_.sheltered([&] { core.handle(*unused); });
+            if (unused != nullptr) core.failure_.sheltered([&] { core.handle(*unused), core.go_on(); });
         }
     };
     BOUGH_COLD void resume() {
@@ -236,6 +236,7 @@ private:
         case event::kind::piece: piece(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost:
+            go_on();
             attendants_.hear();
             failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code);
             break;
@@ -249,10 +250,12 @@ private:
     }
 
     void handle(control_message&& m) {
+        go_on();
         notices<T>{members_, attendants_, control_, matching_, failure_, disputes_, watch_, end_of()}.take(
             std::move(m));
     }
 
+    // go_on() must follow.
     void deliver(session_operation& op, const event& e) {
         if (op.result_ || op.taken_back_by_ != no_rank) return matching_.early().release(e.id);
         if (differ(e.envelope, op.tag_)) {
@@ -265,22 +268,20 @@ private:
             if (e.envelope.segment == inquiry_segment) return;
             return failure_.fail(op, unexpected_message(e));
         }
-        port p{flight_, matching_.early(), op};
-        operation_event now{.what = operation_event::kind::arrived, .step = step, .peer = e.peer, .bytes = e.bytes};
-        op.tell_if_watched(now);
-        failure_.guarded(op, [&] { op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true}, p); });
-        now.what = operation_event::kind::combined;
-        op.tell_if_watched(now);
-        settle(op);
+        op.tell_if_watched({.what = operation_event::kind::arrived, .step = step, .peer = e.peer, .bytes = e.bytes});
+        op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true});
+        flight_.note_event(op, step);
     }
     void deliver_early(session_operation& op) {
         for (event e; matching_.next_early(e, op);) {
             if (op.record_.in != nullptr) op.record_.in->was_early(e.bytes);
-            if (!op.done_)
+            if (!op.done_) {
                 deliver(op, e);
-            else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
+                if (!flight_.can_note(1)) go_on();
+            } else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
                 disputes_.heard(&op, e);
         }
+        go_on();
         report_early();
     }
     void report_early() {
@@ -306,13 +307,22 @@ private:
         if (e.code == errc::peer_aborted && e.peer < size()) return failure_.taken_back(*op, e.peer); // a take
         if (e.code != errc::ok)
             return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
-        port p{flight_, matching_.early(), *op};
         const auto step = static_cast<std::uint32_t>(e.id);
         op->tell_if_watched({.what = operation_event::kind::completed, .step = step, .peer = e.peer});
-        failure_.guarded(*op, [&] { op->work_->engine().completed(step, p); });
-        settle(*op);
+        op->work_->engine().completed(step);
+        flight_.note_event(*op, step);
     }
 
+    // Goes on with the operations that the last events were for.
+    void go_on() {
+        flight_.for_each_noted([&](session_operation& op, std::uint32_t step) {
+            if (op.result_) return;
+            port p{flight_, matching_.early(), op};
+            failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
+            op.tell_if_watched({.what = operation_event::kind::combined, .step = step});
+            settle(op);
+        });
+    }
     void settle(session_operation& op) {
         const bough::engine& engine = op.work_->engine();
         if (op.result_) return;
@@ -439,12 +449,16 @@ bool session_core<T>::progress(bool waits) {
     straight_.polled();
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
-    failure_.sheltered([&] { found = transport_.poll(events_); });
     flight_.begin_events();
-    while (next != found) // begins again after an exception
-        failure_.sheltered([&] {
-            while (next != found) handle(events_[next++]);
-        });
+    for (std::size_t more = events_.size(); more == events_.size() && flight_.can_note(more); found += more) {
+        more = next = 0;
+        failure_.sheltered([&] { more = transport_.poll(events_); });
+        while (next != more) // begins again after an exception
+            failure_.sheltered([&] {
+                while (next != more) handle(events_[next++]);
+            });
+    }
+    go_on();
     flight_.end_events();
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.

@@ -22,6 +22,7 @@
 #include <bough/session/ahead.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/session/departures.hpp>
+#include <bough/session/event_round.hpp>
 #include <bough/session/mismatch.hpp>
 #include <bough/session/operation.hpp>
 #include <bough/session/operation_table.hpp>
@@ -156,7 +157,7 @@ public:
         posted result = transport_.post_send(to, op.tag_, bytes, post_id(op, step));
         // The peer is lost, but its last messages may be among the events that are still to be
         // handled. A retry sends again after those.
-        if (result == posted::failed && handling_) result = posted::would_block;
+        if (result == posted::failed && events_.is_open()) result = posted::would_block;
         if (result == posted::pending) ++op.pending_;
         if (result == posted::would_block) {
             blocked_ = true;
@@ -199,11 +200,21 @@ public:
         }
     }
     // Between these two, events that were polled are being handled. Pre: no others are.
-    void begin_events() noexcept {
-        BOUGH_EXPECTS(!handling_, op_calls_library);
-        handling_ = true;
+    void begin_events() noexcept { events_.begin(); }
+    void end_events() noexcept { events_.end(); }
+
+    // An event was for this step of an operation, which has still to go on. Pre: can_note(1).
+    BOUGH_ALWAYS_INLINE void note_event(const session_operation& op, std::uint32_t step) noexcept {
+        events_.note(post_id(op, step), op.is_watched());
     }
-    void end_events() noexcept { handling_ = false; }
+    bool can_note(std::size_t events) const noexcept { return events_.has_room(events); }
+    // Calls f(op, step) for what was noted, but for operations that have ended since.
+    template <class F>
+    BOUGH_ALWAYS_INLINE void for_each_noted(F&& f) {
+        events_.take([&](std::uint64_t id) {
+            if (session_operation* op = find_post(id); op != nullptr) f(*op, static_cast<std::uint32_t>(id));
+        });
+    }
 
     // The last step of an operation is done. True: some of its messages are still here, and
     // next_departed() will name it.
@@ -368,7 +379,7 @@ private:
         std::size_t due = 0;           // turns that are still to be given
     } turns_;
     bool blocked_ = false; // a post was refused
-    bool handling_ = false;
+    event_round events_;
 };
 
 } // namespace bough::detail
