@@ -20,6 +20,9 @@
 //                             (so that the price of a large plan follows from small ones)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
+//   A::sends_in_order         its price depends on the order in which a rank's messages leave, so the engine
+//                             posts each only after those before it in the program, if there is room for
+//                             them; its ranks can do their steps one by one, in program order
 //   A::combines_in_series     a result is one series of combines, with one operand from each rank
 //                             (bough/schedule/series.hpp), and there are no others; in rank order if it also
 //                             keeps_rank_order                                                      absent: no
@@ -70,6 +73,7 @@ struct claims {
     bool may_hold = false;
     bool needs_exact = false;
     bool combines_in_series = false;
+    bool sends_in_order = false;
     bracket_class bracket{};
     goal_set serves{};
     std::uint64_t hash = 0;
@@ -109,6 +113,17 @@ constexpr bool combines_in_series(const A& a) {
         return false;
 }
 
+// Do its messages leave a rank in program order?
+template <Algorithm A>
+constexpr bool sends_in_order(const A& a) {
+    if constexpr (requires { a.fixed_claims(); })
+        return a.fixed_claims().sends_in_order;
+    else if constexpr (requires { A::sends_in_order; })
+        return A::sends_in_order;
+    else
+        return false;
+}
+
 // What an algorithm claims whatever the dimensions. An algorithm that knows this only at run time
 // has a member fixed_claims().
 template <Algorithm A>
@@ -120,6 +135,7 @@ constexpr claims fixed_claims_of(const A& a) {
         made.may_hold = may_hold(a);
         made.needs_exact = bough::needs_exact(a);
         made.combines_in_series = bough::combines_in_series(a);
+        made.sends_in_order = bough::sends_in_order(a);
         if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
         if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
         if constexpr (requires { A::steady_in_blocks; }) made.steady_in_blocks = A::steady_in_blocks;
