@@ -212,6 +212,8 @@
 #include <bough/schedule/traits.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
+#include <bough/select/know_network.hpp>
+#include <bough/select/known_network.hpp>
 #include <bough/select/late_ranks.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>

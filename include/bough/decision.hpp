@@ -60,7 +60,7 @@ decision decision_of(communicator<T>& comm, const problem& call, const automatic
     const any_cost_model& costs = comm.options().costs;
     const dimensions at{comm.size(), root};
     dimensions like = at;
-    if (costs.homogeneous()) like.root = detail::priced_root<Goal>(at);
+    if (costs.homogeneous() && priced.network == nullptr) like.root = detail::priced_root<Goal>(at);
     decision made = detail::standard_decision<Goal>(like, priced, costs, wanted.required);
     if (like.root != root &&
         !(made && detail::serves_too<Goal>({made.winner().what.algorithm, made.winner().blocks},

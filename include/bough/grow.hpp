@@ -302,7 +302,7 @@ status grow_members(communicator<X>& comm, const meeting_place& place, rank_t si
         return {.code = errc::peer_aborted, .cause = cause, .peer = how.peer};
     }
     communicator_options options = comm.options_among(members_of(comm));
-    options.levels.reset(); // of other ranks
+    options.levels.reset(), options.network.reset(); // of other ranks
     status result;
     made = open_grown(std::move(*link), comm.epoch() + 1, options, reached, result);
     return result;

@@ -280,9 +280,8 @@ requirements needed_by(const typed_call<T>& typed) noexcept {
     return Goal::combines && !typed.commutative ? order_preserving : requirements{};
 }
 
-// The class of a size: there is one choice for all sizes above a power of two up to the next, and
-// it is priced for that next one. So the choice does not depend on which size came first. Class 0
-// is the size 0; class k ends at 2^(k - 1) bytes.
+// The class of a size: there is one choice for all sizes above a power of two up to the next, and it is
+// priced for that next one, so it does not depend on which came first. Class 0: 0; class k: to 2^(k - 1) bytes.
 constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
 }
@@ -297,7 +296,8 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .cores = bough::cores_of(comm.transport()),
                 .switch_ns = bough::switch_ns_of(comm.transport()),
                 .exact_op = exact_op,
-                .levels = comm.options().levels.get()};
+                .levels = comm.options().levels.get(),
+                .network = comm.options().network.get()};
 }
 
 // The plan that these costs choose among the standard candidates (bough/call/standard_plan.hpp);
@@ -337,7 +337,8 @@ const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>&
         const any_cost_model& costs = comm.options().costs;
         const chosen* like = nullptr;
         choice_key other = key;
-        if (other.root = priced_root<Goal>(typed.at); other.root != key.root && costs.homogeneous())
+        if (other.root = priced_root<Goal>(typed.at);
+            other.root != key.root && costs.homogeneous() && what.network == nullptr)
             like = comm.template remember_plan<chosen>(other, [&] {
                 return standard_plan<Goal>({typed.at.size, other.root}, what, costs, needed, nullptr);
             });

@@ -195,7 +195,7 @@ public:
     }
     problem problem_of(std::uint8_t size_class, bool exact_op) const noexcept {
         problem what = detail::problem_of(comm_, size_class, exact_op);
-        if (!is_whole()) what.levels = nullptr; // they are of all ranks
+        if (!is_whole()) what.levels = nullptr, what.network = nullptr; // they are of all ranks
         return what;
     }
     template <class P>

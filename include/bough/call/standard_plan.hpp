@@ -10,17 +10,21 @@
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/choose.hpp>
+#include <bough/select/known_network.hpp>
 #include <bough/select/standard_set.hpp>
 
 #include <memory>
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// What these costs choose among the standard candidates (bough/select/standard_set.hpp).
+// What these costs choose among the standard candidates (bough/select/standard_set.hpp), or simulated runs
+// over the network, if it is known.
 template <class Goal>
 decision standard_decision(const dimensions& at, const problem& what, const any_cost_model& costs,
                            const requirements& needed) {
-    return choose(standard_candidates<Goal>(at, what, needed, costs), at, what, costs, {.needed = needed});
+    const candidate_list from = standard_candidates<Goal>(at, what, needed, costs);
+    if (what.network != nullptr) return what.network->choose(from, at, what, needed);
+    return choose(from, at, what, costs, {.needed = needed});
 }
 
 // The algorithm and blocks that were chosen for another root, if they may be taken here, too.

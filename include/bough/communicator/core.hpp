@@ -400,6 +400,8 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
     }
     BOUGH_EXPECTS(options.levels == nullptr || options.levels->groups().group_of_rank().size() == size(),
                   "levels: must list the ranks of this communicator");
+    BOUGH_EXPECTS(options.network == nullptr || !options.network->check(size()),
+                  "network: must join the ranks of this communicator");
     if (!options.costs) use_stated_costs();
     set_while_waiting(options.while_waiting);
     session_->record(reporter.recorded);
@@ -414,12 +416,13 @@ template <Transport T>
 communicator_options communicator_core<T>::options_among(const std::vector<rank_t>& members) const {
     communicator_options made = options;
     if (has_stated_costs_) made.costs = {};
-    if (made.levels == nullptr) return made;
+    if (made.levels == nullptr && made.network == nullptr) return made;
     std::vector<rank_t> here(members); // this communicator's numbers
     if (!members_.empty())
         for (rank_t& r : here)
             r = static_cast<rank_t>(std::find(members_.begin(), members_.end(), r) - members_.begin());
-    made.levels = made.levels->among(here);
+    if (made.levels != nullptr) made.levels = made.levels->among(here);
+    if (made.network != nullptr) made.network = made.network->among(here);
     return made;
 }
 

@@ -7,6 +7,7 @@
 #include <bough/core/config.hpp>
 #include <bough/report/options.hpp>
 #include <bough/select/any_cost_model.hpp>
+#include <bough/select/known_network.hpp>
 #include <bough/select/two_levels.hpp>
 #include <bough/session/unexpected.hpp>
 #include <bough/session/waiting_hook.hpp>
@@ -42,6 +43,10 @@ struct communicator_options {
     // their numbers in this communicator: then plans of two levels are candidates, too, and `costs`
     // may be left to them. Must be equal on all ranks. Empty: what the transport knows.
     std::shared_ptr<const two_levels> levels{};
+    // What joins the ranks (know_network in bough/select/know_network.hpp), by their numbers in this
+    // communicator: then choices are made by simulated runs over it, and not by `costs`. Must have a host
+    // for each rank, and be equal on all ranks. Neighbours' collectives and multicasts do not look at it.
+    std::shared_ptr<const known_network> network{};
     // After this many allreduces of 64 KiB or more whose choice is left to the library, ranks tell each
     // other how long the latest ones took. If one rank keeps the others waiting, plans that hide it are
     // candidates from then on, and no longer if it has stopped (doc/concepts/choosing.md). So the bits

@@ -35,7 +35,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-class two_levels; // bough/select/two_levels.hpp
+class two_levels;    // bough/select/two_levels.hpp
+class known_network; // bough/select/known_network.hpp
 
 // What is to be done, and on what.
 struct problem {
@@ -47,6 +48,8 @@ struct problem {
     // The op's result does not depend on the order of combining (is_exact_v).
     bool exact_op = false;
     const two_levels* levels = nullptr; // which ranks are near each other, if some are
+    // What joins the ranks, if that is known: then costs, cores and lateness do not count.
+    const known_network* network = nullptr;
     // The op can also combine what all ranks contribute at once, and then the vector is so many times
     // shorter (rounded_once): with algorithms that combine in series. 1: it cannot.
     std::uint32_t narrowing = 1;
