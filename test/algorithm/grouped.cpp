@@ -98,6 +98,18 @@ TEST_CASE("grouped: one message a lane between each two groups, each block once,
         check_groups(listed_groups(list), static_cast<rank_t>(list.size()));
 }
 
+TEST_CASE("grouped: many groups, of which one is smaller: nobody waits in a circle") {
+    constexpr model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0};
+    for (const rank_t p : {21u, 22u, 23u, 25u, 41u})
+        for (rank_t g = 2; g <= 9; ++g)
+            for (rank_t lanes = 1; lanes <= g; ++lanes) {
+                const auto plan = plan_alltoall(grouped_alltoall{contiguous_groups{g}, lanes}, {.size = p});
+                CAPTURE(p, g, lanes);
+                CHECK_FALSE(model::walk(plan, costs, std::uint64_t{p} * p).deadlock());
+                if (p == 21) CHECK(verify(plan));
+            }
+}
+
 TEST_CASE("grouped: with one lane, equal groups end where every message needs both its ranks") {
     constexpr model::alpha_beta_gamma costs{.alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0};
     for (const rank_t each : {1u, 2u, 3u, 5u, 8u})

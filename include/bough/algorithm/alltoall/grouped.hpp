@@ -70,20 +70,27 @@ struct grouped_alltoall {
             receive(here, here.in_group(members.behind(here.place, k)), out, leg::to_sender);
         }
         // The i-th message that goes out stands beside the i-th that comes in: they were sent in one
-        // round.
-        detail::plain_list<rank_t> to, from;
+        // round. But a rank that waits for a group d behind it has sent to all groups up to d ahead of
+        // it. So nobody waits for a message that waits for its own, whatever the groups' sizes.
+        struct crossing {
+            rank_t peer, distance;
+        };
+        detail::plain_list<crossing> to, from;
         for (rank_t d = 1; d < here.count; ++d) {
             const rank_t next = all.ahead(here.group, d), last = all.behind(here.group, d);
             for_lanes(here, next, [&](const lane& l) {
-                if (sender(here, here.group, next, l) == rank) to.push_back(receiver(here, here.group, next, l));
+                if (sender(here, here.group, next, l) == rank) to.push_back({receiver(here, here.group, next, l), d});
             });
             for_lanes(here, here.group, [&](const lane& l) {
-                if (receiver(here, last, here.group, l) == rank) from.push_back(sender(here, last, here.group, l));
+                if (receiver(here, last, here.group, l) == rank) from.push_back({sender(here, last, here.group, l), d});
             });
         }
+        std::size_t sent = 0;
         for (std::size_t i = 0; i < std::max(to.size(), from.size()); ++i) {
-            if (i < to.size()) send(here, to[i], out, leg::across);
-            if (i < from.size()) receive(here, from[i], out, leg::across);
+            const rank_t distance = i < from.size() ? from[i].distance : 0;
+            for (; sent < to.size() && (sent <= i || to[sent].distance <= distance); ++sent)
+                send(here, to[sent].peer, out, leg::across);
+            if (i < from.size()) receive(here, from[i].peer, out, leg::across);
         }
         for (rank_t k = 1; k < here.members; ++k) {
             send(here, here.in_group(members.ahead(here.place, k)), out, leg::from_receiver);
