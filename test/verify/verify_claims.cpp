@@ -42,6 +42,14 @@ struct sworn_to_doubling : tree_allreduce<kary> {
 struct sworn_to_symmetry : recursive_doubling {
     static constexpr bool symmetric = true;
 };
+// Groups of two, in halves of which the second does something else; or of different sizes.
+struct sworn_to_pairs : pairwise_alltoall {
+    static constexpr bool symmetric = false;
+    constexpr rank_t alike_group(const dimensions&, rank_t rank) const noexcept { return rank / 2; }
+};
+struct sworn_to_groups : tree_allreduce<kary> {
+    constexpr rank_t alike_group(const dimensions&, rank_t rank) const noexcept { return rank / 2; }
+};
 struct sworn_to_series : recursive_doubling {
     static constexpr bool combines_in_series = true;
 };
@@ -93,6 +101,16 @@ TEST_CASE("claims: symmetry by shifting, and by exclusive or", "[schedule][claim
         const bool power = (p & (p - 1)) == 0; // then all ranks exchange, with the rank xor 2^k
         CHECK(of_allreduce(sworn_to_symmetry{}, p).untrue == (power ? claim::none : claim::symmetric));
         if (!power) CHECK(of_allreduce(sworn_to_symmetry{}, p).rank < p);
+    }
+}
+
+TEST_CASE("claims: groups that do alike, and that do not", "[schedule][claims]") {
+    for (rank_t p = 2; p <= 16; ++p) {
+        CAPTURE(p);
+        const claim_verdict pairs = verify_claims(plan_alltoall(sworn_to_pairs{}, {.size = p}));
+        CHECK(pairs.untrue == (p % 2 == 0 ? claim::none : claim::alike)); // one group has one rank only
+        if (p > 2) CHECK(of_allreduce(sworn_to_groups{{kary{2}}}, p).untrue == claim::alike);
+        if (p == 6) CHECK(of_allreduce(sworn_to_groups{{kary{2}}}, p).rank == 2);
     }
 }
 
@@ -155,7 +173,7 @@ TEST_CASE("claims: messages that cannot leave in program order", "[schedule][cla
 }
 
 TEST_CASE("claims: each has a sentence", "[schedule][claims]") {
-    for (int c = 0; c <= static_cast<int>(claim::order); ++c)
+    for (int c = 0; c <= static_cast<int>(claim::alike); ++c)
         CHECK(std::string(describe(static_cast<claim>(c))).find("unknown") == std::string::npos);
 }
 

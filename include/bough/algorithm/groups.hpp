@@ -131,6 +131,17 @@ private:
 
 static_assert(Grouping<contiguous_groups> && Grouping<listed_groups>);
 
+namespace detail {
+// Have all groups as many members? Pre: groups.check(size) is ok.
+template <Grouping G>
+constexpr bool have_one_size(const G& groups, rank_t size) {
+    const rank_t count = groups.groups(size);
+    for (rank_t k = 1; k != count; ++k)
+        if (groups.members(size, k) != groups.members(size, 0)) return false;
+    return true;
+}
+} // namespace detail
+
 } // namespace bough
 
 #endif

@@ -97,6 +97,12 @@ struct lanes {
         if constexpr (reduces) found = found || bough::needs_exact(inner_algorithm<goal::reduce_scatter>());
         return found;
     }
+    // Groups are alike if the ranks of a lane are.
+    constexpr rank_t alike_group(const dimensions& at, rank_t rank) const {
+        if constexpr (std::same_as<Goal, goal::reduce> || std::same_as<Goal, goal::broadcast>) return no_rank;
+        const bool are_alike = claims_of(outer_algorithm(), outer_dimensions(at)).symmetric;
+        return are_alike ? groups.group_of(at.size, rank) : no_rank;
+    }
     constexpr label text() const {
         return label("lanes").field(label_of(inner)).field(label_of(outer)).field(label_of(groups));
     }
@@ -127,10 +133,8 @@ private:
 
     constexpr status check_groups(rank_t size) const {
         if (const status bad = groups.check(size)) return bad;
-        const rank_t count = groups.groups(size);
-        for (rank_t k = 1; k != count; ++k)
-            if (groups.members(size, k) != groups.members(size, 0))
-                return invalid_argument("groups: lanes need groups of one size; compose_leaders does not");
+        if (!detail::have_one_size(groups, size))
+            return invalid_argument("groups: lanes need groups of one size; compose_leaders does not");
         return {};
     }
     constexpr dimensions outer_dimensions(const dimensions& at) const {

@@ -57,6 +57,7 @@ struct held_algorithm {
     virtual block_t scratch(const dimensions&, rank_t) const = 0;
     virtual status check(const dimensions&) const = 0;
     virtual bough::claims claims(const dimensions&) const = 0;
+    virtual rank_t alike_group(const dimensions&, rank_t) const = 0;
     virtual label text() const = 0;
     virtual std::uint64_t identity() const = 0;
     virtual bool equals(const held_algorithm&) const = 0; // Pre: of the same type
@@ -75,6 +76,9 @@ struct held_algorithm_of final : held_algorithm {
     block_t scratch(const dimensions& at, rank_t rank) const override { return algorithm.scratch(at, rank); }
     status check(const dimensions& at) const override { return algorithm.check(at); }
     bough::claims claims(const dimensions& at) const override { return claims_of(algorithm, at); }
+    rank_t alike_group(const dimensions& at, rank_t rank) const override {
+        return bough::alike_group(algorithm, at, rank);
+    }
     label text() const override { return label_of(algorithm); }
     std::uint64_t identity() const override { return identity_of(algorithm); }
     bool equals(const held_algorithm& other) const override {
@@ -113,6 +117,7 @@ public:
     status check(const dimensions& at) const { return held_->check(at); }
 
     bough::claims claims(const dimensions& at) const { return held_->claims(at); }
+    rank_t alike_group(const dimensions& at, rank_t rank) const { return held_->alike_group(at, rank); }
     bool keeps_rank_order(const dimensions& at) const { return claims(at).keeps_rank_order; }
     const bough::claims& fixed_claims() const noexcept { return held_->fixed; }
     std::uint64_t hash() const noexcept { return held_->fixed.hash; }

@@ -14,6 +14,10 @@
 //                             or, if their number is a power of two, exclusive-ored with it
 //                             (so that the price of one rank is that of all)
 //   a.symmetric_at(at)        the same, where it depends on the dimensions                      absent: A::symmetric
+//   a.alike_group(at, rank)   the group of a rank, if every group does what group 0 does: its ranks in
+//                             their order, with the groups of their peers shifted by its number or, if
+//                             there are a power of two of them, exclusive-ored with it; or no_rank     absent: no_rank
+//                             (so that the price of one group is that of all)
 //   A::steady_in_blocks       from some blocks on, each further one of the same length takes the same time more
 //   A::steady_in_ranks        from some power of two of ranks on, each doubling takes the same time more, apart from
 //                             what shares of the vector that get smaller take less    both absent: no
@@ -122,6 +126,16 @@ constexpr bool sends_in_order(const A& a) {
         return A::sends_in_order;
     else
         return false;
+}
+
+// The group of a rank, if every group of ranks does what group 0 does; no_rank: that is not claimed.
+// Pre: its check(at) is ok.
+template <Algorithm A>
+constexpr rank_t alike_group(const A& a, const dimensions& at, rank_t rank) {
+    if constexpr (requires { a.alike_group(at, rank); })
+        return a.alike_group(at, rank);
+    else
+        return no_rank;
 }
 
 // What an algorithm claims whatever the dimensions. An algorithm that knows this only at run time

@@ -8,6 +8,8 @@
 #ifndef BOUGH_VERIFY_VERIFY_CLAIMS_HPP
 #define BOUGH_VERIFY_VERIFY_CLAIMS_HPP
 
+#include <bough/core/plain_list.hpp>
+#include <bough/model/folded_ranks.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/dependence.hpp>
 #include <bough/schedule/in_place.hpp>
@@ -32,6 +34,7 @@ enum class claim : std::uint8_t {
     bracket,    // two algorithms name one bracket class, but do not combine alike
     series,     // it says that it combines in series, but `rank` does not
     order,      // it says that messages may leave in program order, but then `rank` waits for ever
+    alike,      // it says that all groups do what group 0 does, but `rank` does not what that one does
 };
 
 // A sentence about the untrue claim, which begins with the argument.
@@ -50,6 +53,7 @@ constexpr const char* describe(claim untrue) noexcept {
     case claim::series: return "algorithm: claims that it combines in series (combines_in_series), but it does not";
     case claim::order:
         return "algorithm: claims that messages may leave in program order (sends_in_order), but then it deadlocks";
+    case claim::alike: return "algorithm: claims that groups of ranks do alike (alike_group), but they do not";
     }
     return "algorithm: unknown claim";
 }
@@ -68,27 +72,59 @@ namespace detail {
 
 // The outline of what a rank does, without the names of blocks: verbs, how far the peer is, how
 // many blocks. A message in parts is one step. Combines (or copies) that follow each other are one
-// step, too, since a range that wraps around is combined in two steps. by_xor: the distance of a
-// peer is the xor of the ranks, not their difference.
-constexpr std::vector<step> outline_of(const schedule& steps, rank_t rank, rank_t size, bool by_xor) {
+// step, too, since a range that wraps around is combined in two steps. `seen(peer)` says how far a
+// peer is.
+template <class F>
+constexpr std::vector<step> outline_of(const schedule& steps, const F& seen) {
     std::vector<step> made;
     bool goes_on = false;
     for (const step& s : steps) {
         const bool again = !made.empty() && made.back().verb == s.verb && (goes_on || !s.communicates());
-        if (!again)
-            made.push_back({.verb = s.verb,
-                            .peer = !s.communicates() ? no_rank
-                                    : by_xor          ? s.peer ^ rank
-                                                      : to_virtual(s.peer, rank, size)});
+        if (!again) made.push_back({.verb = s.verb, .peer = s.communicates() ? seen(s.peer) : no_rank});
         made.back().out.count += s.blocks();
         goes_on = s.more;
     }
     return made;
 }
 
-} // namespace detail
-
-namespace detail {
+// The first rank whose outline is not that of the rank for which it stands; no_rank: there is none.
+template <class P>
+constexpr rank_t rank_unlike_others(const P& p, const model::folded_ranks& moved) {
+    for (rank_t k = 0; k != moved.members(); ++k) {
+        const auto outline = [&](rank_t r) {
+            return outline_of(p.schedule_of(r),
+                              [&](rank_t peer) { return static_cast<rank_t>(moved.seen_from(r, peer)); });
+        };
+        const rank_t first = moved.member_of_first(k);
+        const auto expected = outline(first);
+        for (rank_t by = 1; by < moved.groups(); ++by)
+            if (const rank_t r = moved.moved(first, by); !(outline(r) == expected)) return r;
+    }
+    return no_rank;
+}
+// The same of groups of this many neighbours, moved by shift or by xor.
+template <class P>
+constexpr rank_t rank_unlike_others(const P& p, rank_t members) {
+    const rank_t found = rank_unlike_others(p, model::folded_ranks(p.size(), members, false));
+    if (found == no_rank || !std::has_single_bit(p.size())) return found;
+    return rank_unlike_others(p, model::folded_ranks(p.size(), members, true)) == no_rank ? no_rank : found;
+}
+// The same of the groups that the algorithm names. If these are no groups of one size, it is rank 0.
+template <class P>
+constexpr rank_t rank_unlike_its_group(const P& p) {
+    plain_list<rank_t> group_of(p.size(), no_rank), sizes(p.size(), rank_t{0});
+    for (rank_t r = 0; r != p.size(); ++r) {
+        group_of[r] = alike_group(p.algorithm(), p.at(), r);
+        if (group_of[r] >= p.size()) return r;
+        ++sizes[group_of[r]];
+    }
+    for (rank_t r = 0; r != p.size(); ++r)
+        if (sizes[group_of[r]] != sizes[0] || group_of[r] >= p.size() / sizes[0]) return 0;
+    const model::folded_ranks by_shift(group_of, sizes[0], false);
+    const rank_t found = rank_unlike_others(p, by_shift);
+    if (found == no_rank || !std::has_single_bit(by_shift.groups())) return found;
+    return rank_unlike_others(p, model::folded_ranks(group_of, sizes[0], true)) == no_rank ? no_rank : found;
+}
 
 // The first rank that has a combine outside of a series, or a series that lacks operands; no_rank: none.
 // Each result of the plan holds every rank once. So if each of its series has as many operands as there
@@ -232,15 +268,12 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
         found.untrue = claim::order;
         found.rank = detail::ordered_run(p).stuck();
     } else if (said.symmetric) {
-        const auto other = [&](bool by_xor) { // the first rank whose outline is not that of rank 0
-            const auto first = detail::outline_of(p.schedule_of(0), 0, p.size(), by_xor);
-            for (rank_t r = 1; r < p.size(); ++r)
-                if (!(detail::outline_of(p.schedule_of(r), r, p.size(), by_xor) == first)) return r;
-            return no_rank;
-        };
-        found.rank = other(false);
-        if (found.rank != no_rank && std::has_single_bit(p.size()) && other(true) == no_rank) found.rank = no_rank;
+        found.rank = detail::rank_unlike_others(p, rank_t{1});
         if (found.rank != no_rank) found.untrue = claim::symmetric;
+    }
+    if (found.untrue == claim::none && alike_group(p.algorithm(), p.at(), 0) != no_rank) {
+        found.rank = detail::rank_unlike_its_group(p);
+        if (found.rank != no_rank) found.untrue = claim::alike;
     }
     return found;
 }

@@ -118,6 +118,10 @@ struct grouped_alltoall {
         if (const status bad = groups.check(at.size)) return bad;
         return detail::check_block_per_pair(at);
     }
+    // All that is said of groups above is said of how far they are from each other.
+    constexpr rank_t alike_group(const dimensions& at, rank_t rank) const {
+        return detail::have_one_size(groups, at.size) ? groups.group_of(at.size, rank) : no_rank;
+    }
     constexpr label text() const { return label("grouped_alltoall").field(label_of(groups)).field("lanes", lanes, 1); }
     constexpr std::uint64_t identity() const {
         return detail::identity_of_levels("grouped_alltoall", groups, std::uint64_t{lanes});

@@ -48,6 +48,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
 
+#include <bit>
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI {
@@ -137,6 +138,8 @@ struct recursive_halving {
         return detail::written_scratch(*this, at, rank);
     }
     constexpr status check(const dimensions& at) const noexcept { return detail::check_block_per_rank(at); }
+    // Without a fold.
+    constexpr bool symmetric_at(const dimensions& at) const noexcept { return std::has_single_bit(at.size); }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept {
         return distance == distances::doubling || at.size <= 3;
     }
