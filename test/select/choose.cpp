@@ -6,6 +6,8 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/binary_blocks.hpp>
+#include <bough/algorithm/broadcast/circulant.hpp>
+#include <bough/algorithm/broadcast/double_tree.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
@@ -332,8 +334,9 @@ TEST_CASE("choose: says why", "[select][choose]") {
 
 TEST_CASE("choose: a pure function, also beyond what it may walk", "[select][choose]") {
     const dimensions at{.size = 300};
-    const problem what{.bytes = 1 << 22};
-    const auto all = test::everything_for_broadcast(at);
+    const problem what{.bytes = (1 << 26) + 1}; // blocks differ in length: no price follows from that of others
+    candidate_list all = test::everything_for_broadcast(at);
+    all.add(circulant_broadcast{}, 400).add(double_tree_broadcast{}, 400);
     const choose_options few{.most_steps = 0};
     const decision d = choose(all, at, what, paper, few);
     CHECK(d == choose(all, at, what, paper, few));

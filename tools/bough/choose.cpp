@@ -45,7 +45,7 @@ json json_of(const bough::decision& d) {
         if (p.excluded != bough::exclusion::none)
             one["excluded"] = bough::reason_text(p);
         else
-            one[p.at_least ? "at_least_ns" : "ns"] = p.predicted_ns;
+            one[p.at_least ? "at_least_ns" : p.about ? "about_ns" : "ns"] = p.predicted_ns;
         document["candidates"].push_back(std::move(one));
     }
     return document;

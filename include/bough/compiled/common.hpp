@@ -22,9 +22,11 @@
 #if defined(BOUGH_COMPILED_HERE)
 namespace bough::inline BOUGH_ABI {
 
-template double any_cost_model::walk_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&, rank_t);
+template walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, const plan_ref&, const problem&, rank_t,
+                                                          const walk_terms&);
 template cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&);
-template double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&, rank_t);
+template walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, const plan_ref&, const problem&, rank_t,
+                                                              const walk_terms&);
 template cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&);
 
 namespace detail {

@@ -40,8 +40,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-BOUGH_COMPILED_COMMON(double any_cost_model::walk_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&,
-                                                                     rank_t))
+BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, const plan_ref&,
+                                                                           const problem&, rank_t, const walk_terms&))
 BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&,
                                                                          const problem&))
 

@@ -29,6 +29,8 @@ struct two_level {
     Far far{};
     const rank_t* group_of = nullptr; // by rank: the number of its group; outlives the model
 
+    // All that tells pairs of ranks apart: which ranks lie in one group.
+    constexpr const rank_t* groups_of_ranks() const noexcept { return group_of; }
     constexpr bool is_near(rank_t a, rank_t b) const noexcept { return group_of[a] == group_of[b]; }
     constexpr double start_ns() const noexcept {
         return near.start_ns() < far.start_ns() ? far.start_ns() : near.start_ns();

@@ -10,7 +10,9 @@
 // it runs the steps that an earlier visit has kept.
 //
 // `Conditions` says what may happen to ranks besides: when a rank starts, when a piece of work is
-// done, and whether a rank runs the plan again. no_conditions has the functions that are needed.
+// done, and whether a rank runs the plan again; and when the pass may end before the plan does.
+// no_conditions has the functions that are needed. They may have a member fold(), which says which
+// ranks stand for all (bough/model/folded_ranks.hpp); only those are visited then.
 #ifndef BOUGH_MODEL_WALKER_HPP
 #define BOUGH_MODEL_WALKER_HPP
 
@@ -27,6 +29,7 @@
 #include <bough/model/detail/no_conditions.hpp>
 #include <bough/model/detail/outbox.hpp>
 #include <bough/model/detail/ports.hpp>
+#include <bough/model/folded_ranks.hpp>
 #include <bough/model/rendezvous.hpp>
 
 #include <cstddef>
@@ -61,14 +64,16 @@ template <Plan P, CostModel M, class Conditions = no_conditions>
 class walker {
     static constexpr bool ported = PortedCostModel<M>;
     static constexpr bool meets = has_rendezvous_v<M>;
+    static constexpr bool folds = requires(const Conditions& c) { c.fold(); };
     using letter = std::conditional_t<ported, port_letter, std::conditional_t<meets, plain_letter, double>>;
 
 public:
+    static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
     // `kept` is how many steps all waiting ranks together may keep copies of.
     constexpr walker(const P& plan, const M& model, std::uint64_t bytes, std::uint64_t element_bytes,
                      std::size_t kept = most_kept, Conditions conditions = {})
         : plan_(plan), model_(model), conditions_(std::move(conditions)), sizes_(bytes, plan.blocks(), element_bytes),
-          mail_(plan.size()), lanes_(plan.size(), lane{}), room_(kept / plan.size()) {
+          mail_(plan.size()), lanes_(plan.size(), lane{}), room_(kept / visited_ranks()) {
         if constexpr (ported) ports_ = bough::detail::plain_list<ports>(plan.size(), ports{});
         if (room_ < least_room) room_ = 0;
     }
@@ -76,12 +81,21 @@ public:
     constexpr walk_result run() {
         const rank_t size = plan_.size();
         const bool outwards = flows_outwards();
-        for (rank_t i = 0; i != size; ++i) begin(from_virtual(outwards ? i : size - 1 - i, plan_.root(), size));
+        for (rank_t i = 0; i != size; ++i) {
+            const rank_t r = from_virtual(outwards ? i : size - 1 - i, plan_.root(), size);
+            if constexpr (folds)
+                if (conditions_.fold() != nullptr && !conditions_.fold()->stands_for_others(r)) continue;
+            begin(r);
+            if (conditions_.is_enough(lanes_[r].clock_ns)) return so_far(r);
+        }
         for (bough::detail::plain_list<rank_t> now; !woken_.empty();) {
             ++passes_;
             now.clear();
             std::swap(now, woken_);
-            for (const rank_t r : now) resume(r);
+            for (const rank_t r : now) {
+                resume(r);
+                if (conditions_.is_enough(lanes_[r].clock_ns)) return so_far(r);
+            }
         }
         return summary();
     }
@@ -93,7 +107,6 @@ public:
     constexpr const Conditions& conditions() const noexcept { return conditions_; }
 
 private:
-    static constexpr std::size_t most_kept = std::size_t{64} * 1024 * 1024 / sizeof(taped_step);
     static constexpr std::size_t least_room = 16; // steps per rank; keeping fewer does not pay
     // The rank no longer waits: the message was handed to it. Where messages may be rendezvous, none is
     // handed: there the rank has run all its steps, and waits, or waited, for its messages to begin.
@@ -208,9 +221,11 @@ private:
                 w_.post(rank_, {{clock_ns_}, bytes, to});
             } else {
                 const double there_ns = clock_ns_ + w_.model_.latency_ns(rank_, to, bytes);
-                if (w_.waiting_ == 0 || w_.lanes_[to].awaits != rank_) return w_.mail_.put(rank_, to, there_ns);
-                if (w_.lanes_[to].clock_ns < there_ns) w_.lanes_[to].clock_ns = there_ns;
-                w_.wake(to, handed);
+                const channel on = w_.channel_of(rank_, to);
+                if (w_.waiting_ == 0 || w_.lanes_[on.to].awaits != on.from)
+                    return w_.mail_.put(on.from, on.to, there_ns);
+                if (w_.lanes_[on.to].clock_ns < there_ns) w_.lanes_[on.to].clock_ns = there_ns;
+                w_.wake(on.to, handed);
             }
         }
         // False if the message has not been sent yet.
@@ -256,8 +271,9 @@ private:
             const double begin_ns = mine.ready_ns < mine.out_free_ns ? mine.out_free_ns : mine.ready_ns;
             mine.out_free_ns = begin_ns + w_.model_.port_ns(rank_, to, mine.bytes, then_receives);
             const double there_ns = begin_ns + w_.model_.latency_ns(rank_, to, mine.bytes);
-            w_.mail_.put(rank_, to, {there_ns, mine.sends, mine.answers, then_receives});
-            if (w_.waiting_ != 0 && w_.lanes_[to].awaits == rank_) w_.wake(to, no_rank);
+            const channel on = w_.channel_of(rank_, to);
+            w_.mail_.put(on.from, on.to, {there_ns, mine.sends, mine.answers, then_receives});
+            if (w_.waiting_ != 0 && w_.lanes_[on.to].awaits == on.from) w_.wake(on.to, no_rank);
         }
 
         constexpr void part(const slice& s) {
@@ -303,10 +319,22 @@ private:
         typename Conditions::of_rank mine_;
     };
 
+    constexpr rank_t visited_ranks() const {
+        if constexpr (folds)
+            if (conditions_.fold() != nullptr) return conditions_.fold()->members();
+        return plan_.size();
+    }
+    // The channel that stands for this one.
+    constexpr channel channel_of(rank_t from, rank_t to) const {
+        if constexpr (folds)
+            if (conditions_.fold() != nullptr) return conditions_.fold()->channel_of(from, to);
+        return {from, to};
+    }
+
     // Are the steps of a rank that waits to be kept? In a large group not the first time, as it may be
     // the only one.
     constexpr bool keeps() {
-        if (room_ == 0 || (passes_ == 0 && lanes_.size() > 128)) return false;
+        if (room_ == 0 || (passes_ == 0 && visited_ranks() > 128)) return false;
         if (tapes_.empty()) tapes_ = std::vector<tape>(lanes_.size(), tape{});
         return true;
     }
@@ -357,8 +385,9 @@ private:
     constexpr void post(rank_t from, sent_message<letter> m) {
         m.letter.there_ns = m.letter.announced ? m.letter.there_ns + model_.latency_ns(from, m.to, 0)
                                                : begin(from, m, m.letter.there_ns);
-        mail_.put(from, m.to, m.letter);
-        if (waiting_ != 0 && lanes_[m.to].awaits == from) wake(m.to, no_rank);
+        const channel on = channel_of(from, m.to);
+        mail_.put(on.from, on.to, m.letter);
+        if (waiting_ != 0 && lanes_[on.to].awaits == on.from) wake(on.to, no_rank);
     }
     // A message begins when those before it have, and not before `at_ns`. Returns when it is there.
     constexpr double begin(rank_t from, const sent_message<letter>& m, double at_ns) {
@@ -376,6 +405,8 @@ private:
     // The receiver of the rendezvous at the head of the outbox has been at it since `at_ns`, and its
     // notice came at `notice_ns`. Returns when the message is there.
     BOUGH_COLD constexpr double meet(rank_t from, double notice_ns, double at_ns) {
+        if constexpr (folds)
+            if (conditions_.fold() != nullptr) from = conditions_.fold()->stands_for(from);
         outbox<letter>& sent = outboxes_[from];
         const sent_message<letter> m = sent.take();
         const double both_ns = notice_ns < at_ns ? at_ns : notice_ns;
@@ -406,6 +437,13 @@ private:
         return outwards;
     }
 
+    // What is known when the pass ends early, after a visit of this rank.
+    constexpr walk_result so_far(rank_t rank) {
+        result_.makespan_ns = lanes_[rank].clock_ns;
+        result_.last_rank = rank;
+        result_.steps = deeds_ + parts_;
+        return result_;
+    }
     constexpr walk_result summary() {
         result_.makespan_ns = lanes_[0].clock_ns;
         for (rank_t r = 0; r != plan_.size(); ++r) {

@@ -4,6 +4,7 @@
 //
 //   any_cost_model costs = model::lrc{...};      costs = my_model{...};
 //   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
+//   costs.walk(plan_ref(plan), what, terms)      the same, of some ranks that stand for all, or no further than needed
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
 //   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
 //   costs.check(size)                            an error that names the costs, if some are not costs
@@ -17,11 +18,17 @@
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/model/arriving.hpp>
+#include <bough/model/block_sizes.hpp>
+#include <bough/model/folded_ranks.hpp>
 #include <bough/model/walk.hpp>
+#include <bough/model/walker.hpp>
 #include <bough/schedule/claims.hpp>
+#include <bough/select/any_cost_model/busy_rank.hpp>
+#include <bough/select/any_cost_model/pricing.hpp>
 #include <bough/select/plan_ref.hpp>
 
 #include <algorithm>
@@ -76,6 +83,14 @@ template <class M>
 inline constexpr bool is_homogeneous_v = requires {
     requires M::homogeneous;
 };
+
+// Do ranks, and pairs of them, differ by nothing else than which of them lie in one group? Then the model
+// says by rank in which group each lies: groups_of_ranks(). (And they come at one time.)
+template <class M>
+inline constexpr bool knows_groups_v = requires(const M& model) {
+    { model.groups_of_ranks() } -> std::same_as<const rank_t*>;
+}
+&&!requires(const M& model) { model.arrival_ns(rank_t{}); };
 
 namespace detail {
 
@@ -162,71 +177,19 @@ private:
 // The time that the work of all ranks takes on the cores that they share; 0 if each rank has its
 // own. `size` is that of the group: the plan may show one rank for all.
 template <CostModel M, Plan P>
-constexpr double shared_work_ns(const M& model, const problem& what, const P& plan, rank_t size) {
+constexpr double shared_work_ns(const M& model, const problem& what, const P& plan, rank_t size,
+                                const model::folded_ranks* fold = nullptr) {
     if (what.cores >= size) return 0;
     const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
     double ns = 0;
     for (rank_t r = 0; r != plan.size(); ++r) {
+        if (fold != nullptr && !fold->stands_for_others(r)) continue;
         work_of_rank sink(model, sizes, r);
         plan.emit(r, sink);
         ns += sink.ns();
     }
-    return ns / plan.size() * size / what.cores;
+    return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
 }
-
-// The sink that adds up how long one rank is busy with its part, as if every message had been sent
-// at once. It begins when the rank comes.
-template <CostModel M>
-class busy_rank {
-public:
-    constexpr busy_rank(const M& model, const model::block_sizes& sizes, rank_t rank)
-        : model_(model), sizes_(sizes), rank_(rank), clock_ns_(model.start_ns() + model::arrival_ns(model, rank)),
-          out_ns_(clock_ns_) {}
-
-    constexpr double end_ns() const noexcept { return std::max(clock_ns_, out_ns_); }
-    constexpr std::uint64_t steps() const noexcept { return steps_; }
-
-    constexpr void send_part(rank_t, slice from) { part_bytes_ += sizes_.bytes_of(from), ++steps_; }
-    constexpr void receive_part(rank_t, slice into) { part_bytes_ += sizes_.bytes_of(into), ++steps_; }
-    constexpr void send(rank_t to, slice from) {
-        const std::uint64_t bytes = message(from);
-        clock_ns_ += model_.send_ns(rank_, to, bytes);
-        if constexpr (PortedCostModel<M>) out_ns_ += model_.port_ns(rank_, to, bytes, false);
-    }
-    constexpr void receive(rank_t from, slice into) {
-        const std::uint64_t bytes = message(into);
-        double there_ns =
-            model_.start_ns() + model_.send_ns(from, rank_, bytes) + model_.latency_ns(from, rank_, bytes);
-        if constexpr (PortedCostModel<M>) {
-            there_ns = std::max(there_ns, in_ns_);
-            if (!model_.lands_early()) there_ns = std::max(there_ns, clock_ns_);
-            there_ns += model_.port_ns(from, rank_, bytes, false);
-            in_ns_ = there_ns;
-        }
-        clock_ns_ = std::max(clock_ns_, there_ns) + model_.receive_ns(from, rank_, bytes);
-    }
-    constexpr void combine(slice, slice, slice out) {
-        clock_ns_ += model_.combine_ns(rank_, sizes_.bytes_of(out)), ++steps_;
-    }
-    constexpr void copy(slice, slice to) { clock_ns_ += model_.copy_ns(rank_, sizes_.bytes_of(to)), ++steps_; }
-
-private:
-    constexpr std::uint64_t message(const slice& s) {
-        const std::uint64_t bytes = part_bytes_ + sizes_.bytes_of(s);
-        part_bytes_ = 0;
-        ++steps_;
-        return bytes;
-    }
-
-    const M& model_;
-    const model::block_sizes& sizes_;
-    rank_t rank_;
-    std::uint64_t part_bytes_ = 0;
-    std::uint64_t steps_ = 0;
-    double clock_ns_;
-    double out_ns_;
-    double in_ns_ = 0;
-};
 
 } // namespace detail
 
@@ -234,6 +197,19 @@ private:
 // have.
 struct cost_bound {
     double ns = 0;
+    std::uint64_t steps = 0;
+    double alike_ns = 0; // an estimate of the price of a plan in which all ranks do much alike
+    bool waits = false;  // do some messages wait for their receivers?
+};
+
+// How a plan is walked.
+struct walk_terms {
+    const model::folded_ranks* fold = nullptr;                  // the ranks that stand for all; null: all are visited
+    double enough_ns = std::numeric_limits<double>::infinity(); // it may end once a rank takes longer
+};
+struct walked_price {
+    double ns = 0;        // infinite if the plan deadlocks; NaN if a cost is not finite, or negative
+    bool is_over = false; // the walk ended before the plan: ns is a lower bound
     std::uint64_t steps = 0;
 };
 
@@ -264,21 +240,26 @@ public:
 
     // What a plan is expected to take. Infinite if it deadlocks; NaN if it has no price, since a cost is
     // infinite, negative or NaN.
-    double price_ns(const plan_ref& plan, const problem& what) const {
-        return functions_->price_ns(model_.data(), plan, what, plan.size());
-    }
+    double price_ns(const plan_ref& plan, const problem& what) const { return price_ns(plan, what, plan.size()); }
     // The price of a plan of fewer ranks, as part of a group of `size`: so many share the cores.
     double price_ns(const plan_ref& plan, const problem& what, rank_t size) const {
-        return functions_->price_ns(model_.data(), plan, what, size);
+        return functions_->walk(model_.data(), plan, what, size, {}).ns;
+    }
+    // Pre: terms.fold is null, or folds the plan and the groups of this model (detail::alike_ranks).
+    walked_price walk(const plan_ref& plan, const problem& what, const walk_terms& terms) const {
+        return functions_->walk(model_.data(), plan, what, plan.size(), terms);
     }
     // The price of a plan whose ranks all do alike; negative if the model is not the same for all
     // pairs of ranks, or one comes late.
     double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
         if (!functions_->homogeneous || what.late != no_rank) return -1;
-        return functions_->price_ns(model_.data(), plan.folded(), what, plan.size());
+        return price_ns(plan.folded(), what, plan.size());
     }
     // Are all pairs of ranks alike in the model?
     bool homogeneous() const noexcept { return functions_->homogeneous; }
+    // By rank, the group in which it lies, if pairs of ranks differ by nothing else than whether both lie
+    // in one; otherwise null. Walks of such a model may be folded.
+    const rank_t* groups_of_ranks() const noexcept { return functions_->groups_of_ranks(model_.data()); }
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }
@@ -303,9 +284,10 @@ public:
 
 private:
     struct functions {
-        double (*price_ns)(const std::byte*, const plan_ref&, const problem&, rank_t);
+        walked_price (*walk)(const std::byte*, const plan_ref&, const problem&, rank_t, const walk_terms&);
         cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
         message_costs (*costs_of)(const std::byte*, rank_t, rank_t, std::uint64_t, const problem&, rank_t);
+        const rank_t* (*groups_of_ranks)(const std::byte*) noexcept;
         bool homogeneous;
     };
     template <class M>
@@ -314,27 +296,45 @@ private:
     }
     // Defined outside, and not inline, so that the compiled form can hold them.
     template <class M>
-    static double walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size);
+    static walked_price walk_by(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size,
+                                const walk_terms& terms);
     template <class M>
     static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what);
     template <class M>
     static message_costs message_of(const std::byte* model, rank_t from, rank_t to, std::uint64_t bytes,
                                     const problem& what, rank_t size);
     template <class M>
-    static constexpr functions functions_of{&walk_ns<M>, &busy_ns<M>, &message_of<M>, is_homogeneous_v<M>};
+    static const rank_t* groups_by(const std::byte* model) noexcept {
+        if constexpr (knows_groups_v<M>) return model_at<M>(model).groups_of_ranks();
+        return nullptr;
+    }
+    template <class M>
+    static constexpr functions functions_of{&walk_by<M>, &busy_ns<M>, &message_of<M>, &groups_by<M>,
+                                            is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
     const functions* functions_ = nullptr;
 };
 
-// Infinite if the plan deadlocks; NaN if a cost is not finite, or negative.
 template <class M>
-double any_cost_model::walk_ns(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size) {
+walked_price any_cost_model::walk_by(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size,
+                                     const walk_terms& terms) {
+    using conditions = detail::pricing<knows_groups_v<M>>;
     const auto seen = detail::share_cores(model_at<M>(model), what, size);
-    const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
-    if (walked.deadlock()) return std::numeric_limits<double>::infinity();
-    const double ns = walked.makespan_ns + detail::shared_work_ns(seen, what, plan, size);
-    return detail::is_finite_cost(ns) ? ns : std::numeric_limits<double>::quiet_NaN();
+    using walker_type = model::detail::walker<plan_ref, std::remove_const_t<decltype(seen)>, conditions>;
+    walker_type walker(plan, seen, what.bytes, what.element_bytes, walker_type::most_kept,
+                       {terms.fold, terms.enough_ns});
+    const model::walk_result walked = walker.run();
+    const std::uint64_t parts = walked.steps - walker.deeds();
+    walked_price found{walked.makespan_ns, walker.conditions().is_over(),
+                       walker.deeds() + parts / detail::parts_of_a_step};
+    if (walked.deadlock())
+        found.ns = std::numeric_limits<double>::infinity();
+    else if (!found.is_over)
+        found.ns += detail::shared_work_ns(seen, what, plan, size, terms.fold);
+    if (!(found.ns >= 0) || (!walked.deadlock() && !detail::is_finite_cost(found.ns)))
+        found.ns = std::numeric_limits<double>::quiet_NaN();
+    return found;
 }
 
 template <class M>
@@ -364,14 +364,23 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     cost_bound found;
     const rank_t size = plan.size();
     const rank_t root = plan.root();
-    for (const rank_t r : {root, size / 2, size - 1, root == 0 ? no_rank : rank_t{0}, what.late}) {
+    // The root may have much more to do than the others, and some of them more than most.
+    std::array<std::uint64_t, 3> others{};
+    std::size_t known = 0;
+    for (const rank_t r : {root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late}) {
         if (r >= size) continue;
         detail::busy_rank sink(seen, sizes, r);
         plan.emit(r, sink);
         found.ns = std::max(found.ns, sink.end_ns());
-        found.steps = std::max(found.steps, sink.steps());
+        found.alike_ns = std::max(found.alike_ns, sink.alike_ns());
+        found.waits = found.waits || sink.waits();
+        if (r == root && found.steps == 0)
+            found.steps = sink.steps();
+        else if (known != others.size())
+            others[known++] = sink.steps();
     }
-    found.steps *= size;
+    std::sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(known));
+    found.steps += others[known / 2] * (size - 1);
     return found;
 }
 

@@ -19,8 +19,11 @@
 // The second form walks no more plans than it must. It takes the candidates in the order of a lower
 // bound (the time that the busiest of a few ranks is busy), and stops when the bound says that the
 // rest cannot win. Large plans that say how their time grows are priced from smaller ones
-// (bough/select/steady_price.hpp). *Time*: a few thousand steps per candidate, and the walk of those that might
-// win; a candidate with too many steps is left unpriced and says so.
+// (bough/select/steady_price.hpp); where nodes do alike, one node is walked
+// (bough/select/alike_ranks.hpp); and a long walk ends when a rank takes longer than the best plan so
+// far. If a plan in which all ranks do much alike has too many steps even so, what a few ranks do
+// tells about how long it takes. *Time*: a few thousand steps per candidate, and the walk of those
+// that might win; any other candidate with too many steps is left unpriced and says so.
 #ifndef BOUGH_SELECT_CHOOSE_HPP
 #define BOUGH_SELECT_CHOOSE_HPP
 
@@ -30,6 +33,7 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/core/stable_sort.hpp>
 #include <bough/schedule/goal.hpp>
+#include <bough/select/alike_ranks.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/steady_price.hpp>
@@ -99,6 +103,8 @@ struct prospect {
     block_t blocks = 0; // into so many the vector is cut
     double predicted_ns = 0;
     bool at_least = false; // predicted_ns is a lower bound, which was enough to see that it does not win
+    bool ended = false;    // and its walk was ended there
+    bool about = false;    // predicted_ns is an estimate, from what a few ranks do
     exclusion excluded = exclusion::none;
     const char* refusal = nullptr; // for exclusion::dimensions
 
@@ -138,7 +144,7 @@ struct choose_options {
     requirements needed{};
     bool exact = false;     // walk plans in full, also where small ones tell the price of a large one
     bool price_all = false; // and all plans, also those that cannot win, whatever it takes
-    // So many are walked in one choice, beyond 64 per rank.
+    // So many are walked in one choice, beyond 512 per rank; eight parts of messages count as one.
     std::uint64_t most_steps = std::uint64_t{1} << 19;
     way_teller through{}; // a communicator or transport: the decision says which way its messages come
 };
@@ -152,6 +158,16 @@ inline constexpr std::uint64_t steps_walked_anyway = 4096;
 constexpr bool combines_whole(std::uint8_t kind) noexcept {
     return kind == goal::allreduce::kind || kind == goal::reduce::kind || kind == goal::reduce_scatter::kind ||
            kind == goal::scan::kind || kind == goal::exscan::kind;
+}
+
+// May a plan that has too many steps be priced by what a few ranks do? They do much alike if each pair of
+// ranks has a block, or if the algorithm says so and ranks differ by their places alone. Not if messages
+// wait for their receivers: then a plan may not end, and only a walk shows that.
+inline bool may_be_estimated(const any_algorithm& a, std::uint8_t kind, const dimensions& at,
+                             const any_cost_model& costs, const cost_bound& bound) {
+    if (bound.waits) return false;
+    if (kind == goal::alltoall::kind) return true;
+    return (costs.homogeneous() || costs.groups_of_ranks() != nullptr) && a.claims(at).symmetric;
 }
 
 inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimensions& at, const requirements& needed,
@@ -267,11 +283,18 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
 
     double best_ns = std::numeric_limits<double>::infinity();
     std::size_t best = 0; // the index of that price
-    std::uint64_t steps_left = options.most_steps + std::uint64_t{64} * at.size;
+    const std::uint64_t most_steps = options.most_steps + std::uint64_t{512} * at.size;
+    std::uint64_t steps_left = most_steps;
     // If all have too many steps, the one with the fewest is walked.
     const auto fewest = std::min_element(left.begin(), left.end(),
                                          [](const open& a, const open& b) { return a.bound.steps < b.bound.steps; });
-    if (fewest != left.end()) steps_left = std::max(steps_left, fewest->bound.steps);
+    if (fewest != left.end()) {
+        const prospect& p = made.prospects[fewest->index];
+        if (options.exact ||
+            !detail::may_be_estimated(p.what.algorithm, from.kind, {at.size, at.root, p.blocks}, costs, fewest->bound))
+            steps_left = std::max(steps_left, fewest->bound.steps);
+    }
+    detail::alike_ranks<0> alike(costs, at.size, what);
     for (const auto& [index, bound, priced] : left) {
         prospect& p = made.prospects[index];
         if (!priced) {
@@ -287,15 +310,35 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             }
             const dimensions d{at.size, at.root, p.blocks};
             const problem seen = problem_for(p.what.algorithm, what);
+            const plan_ref plan(p.what.algorithm, d);
+            const bool is_long = bound.steps > detail::steps_walked_anyway;
             const detail::steady_pricer<0> steady(costs, p.what, d, seen);
-            if (steady && !options.exact && !options.price_all && bound.steps > detail::steps_walked_anyway) {
-                p.predicted_ns = steady.ns();
-            } else if (!options.price_all && bound.steps > steps_left) {
+            walk_terms terms;
+            std::uint64_t steps = bound.steps;
+            if (is_long && (terms.fold = alike.of(p.what.algorithm, d)) != nullptr)
+                steps = steps / at.size * terms.fold->members();
+            if (is_long && !options.price_all) terms.enough_ns = detail::as_good_as(best_ns, what);
+            const bool estimated = !options.exact && !options.price_all && steps > most_steps / 8 &&
+                                   detail::may_be_estimated(p.what.algorithm, from.kind, d, costs, bound);
+            double drawn_ns = -1; // the price from smaller plans
+            const bool may_draw = steady && is_long && !options.exact && !options.price_all;
+            if (may_draw && (costs.homogeneous() || std::min(steps, steps_left) > steady.steps(steps))) {
+                if (!costs.homogeneous()) steps_left -= steady.steps(steps);
+                drawn_ns = steady.ns();
+            }
+            if (drawn_ns >= 0) {
+                p.predicted_ns = drawn_ns;
+            } else if (estimated) {
+                p.predicted_ns = bound.alike_ns;
+                p.about = true;
+            } else if (!options.price_all && steps > steps_left) {
                 p.excluded = exclusion::too_many_steps;
                 continue;
             } else {
-                steps_left -= std::min(steps_left, bound.steps);
-                p.predicted_ns = costs.price_ns(plan_ref(p.what.algorithm, d), seen);
+                const walked_price found = costs.walk(plan, seen, terms);
+                steps_left -= std::min(steps_left, found.steps);
+                p.predicted_ns = found.ns;
+                p.at_least = p.ended = found.is_over && detail::is_finite_cost(found.ns);
             }
             if (!detail::is_finite_cost(p.predicted_ns)) {
                 const bool ends = p.predicted_ns != std::numeric_limits<double>::infinity();

@@ -111,8 +111,8 @@ inline std::string to_string(const decision& d) {
     } else {
         const std::size_t in = static_cast<std::size_t>(std::count_if(
             d.prospects.begin(), d.prospects.end(), [](const prospect& p) { return p.excluded == exclusion::none; }));
-        text += ": " + std::string(d.winner().what.text().c_str()) + ", " + time_text(d.winner().predicted_ns) +
-                "\n  " +
+        text += ": " + std::string(d.winner().what.text().c_str()) + (d.winner().about ? ", about " : ", ") +
+                time_text(d.winner().predicted_ns) + "\n  " +
                 (in == 1 ? "the only candidate that may be taken"
                          : "of " + std::to_string(in) + " candidates, " +
                                (d.measured     ? "it was measured as the fastest"
@@ -135,9 +135,10 @@ inline std::string to_string(const decision& d) {
         else if (p.at_least)
             text += "at least " + time_text(p.predicted_ns) +
                     (d.on_network ? ": its busiest link alone takes that long"
+                     : p.ended    ? ": a rank is still at work then"
                                   : ": its busiest rank alone takes that long");
         else
-            text += time_text(p.predicted_ns) +
+            text += (p.about ? "about " : "") + time_text(p.predicted_ns) +
                     (has_factor(p.predicted_ns, d.winner().predicted_ns)
                          ? ", " + factor_text(p.predicted_ns / d.winner().predicted_ns) + " times as long"
                          : "");

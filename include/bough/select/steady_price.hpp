@@ -13,7 +13,7 @@
 //               the vector that gets smaller with p; a, b and c are those of 32, 64 and 128 ranks.
 //               Otherwise 32 and 64 do, unless ranks share cores.
 //
-// Only where all pairs of ranks are alike, and none comes late. A pure function of its arguments, as the
+// In ranks only where all pairs of ranks are alike, and none comes late. A pure function of its arguments, as the
 // walk is.
 // *Error*: none as long as the same rank is the last one; test/select/steady_price.cpp has the bounds.
 #ifndef BOUGH_SELECT_STEADY_PRICE_HPP
@@ -36,10 +36,10 @@ public:
     // `at` has the number of blocks.
     steady_pricer(const any_cost_model& costs, const candidate& of, const dimensions& at, const problem& what)
         : costs_(costs), of_(of), at_(at), what_(what) {
-        if (!costs.homogeneous() || what.late != no_rank) return;
+        if (what.late != no_rank) return;
         const claims& said = of.algorithm.fixed_claims();
         shares_ = of.blocks == natural_blocks && at.blocks != 1;
-        in_ranks_ = said.steady_in_ranks && std::has_single_bit(at.size) && at.size > 128 &&
+        in_ranks_ = costs.homogeneous() && said.steady_in_ranks && std::has_single_bit(at.size) && at.size > 128 &&
                     (shares_ || what.cores >= at.size) && !of.algorithm.check({128, root_in(128), blocks_in(128)});
         const rank_t few = in_ranks_ ? 64 : at.size;
         const auto period = 2 * static_cast<block_t>(few <= 2 ? 1 : std::bit_width(few - 1));
@@ -51,11 +51,20 @@ public:
     // Is there a shorter way than the walk?
     explicit operator bool() const noexcept { return in_ranks_ || in_blocks_; }
 
+    // How many steps it walks, if each block takes as many.
+    std::uint64_t steps(std::uint64_t of_all_blocks) const noexcept {
+        return in_blocks_ ? of_all_blocks / at_.blocks * (2 * most_ - step_) : 0;
+    }
+
+    // Negative if it turns out that there is none.
     double ns() const {
         if (!in_blocks_) return in_all_ranks(at_.blocks);
         const rank_t few = in_ranks_ ? 64 : at_.size;
         const double more = static_cast<double>(at_.blocks - most_) / step_;
-        return in_all_ranks(most_) + more * (walked(few, most_) - walked(few, most_ - step_));
+        const double most_ns = walked(few, most_), step_ns = most_ns - walked(few, most_ - step_);
+        // Where pairs of ranks differ, a long pipe seems to be in step while it fills, and is not yet.
+        if (!costs_.homogeneous() && most_ns > 2 * step_ns / step_ * most_) return -1;
+        return (in_ranks_ ? in_all_ranks(most_) : most_ns) + more * step_ns;
     }
 
 private:

@@ -57,6 +57,7 @@ public:
         clock_ns = enter(mine, rank, clock_ns, model.start_ns());
         return true;
     }
+    constexpr bool is_enough(double) const noexcept { return false; }
     constexpr void leave(const of_rank& mine, rank_t rank) {
         total_busy_ns_ += mine.busy_ns;
         if (!busy_.empty()) busy_[rank] += mine.busy_ns;

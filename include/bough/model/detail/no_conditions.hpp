@@ -26,6 +26,8 @@ struct no_conditions {
     constexpr bool again(of_rank&, const M&, rank_t, double& /*clock_ns*/) const noexcept {
         return false;
     }
+    // A visit has ended at this time. Need nobody know more?
+    constexpr bool is_enough(double) const noexcept { return false; }
     // The visit is over.
     constexpr void leave(const of_rank&, rank_t) const noexcept {}
 };
