@@ -196,6 +196,40 @@ TEST_CASE("lateness: the rank that spends the least time in most calls, by the m
     CHECK(lateness{}.ns() == 0);
 }
 
+TEST_CASE("lateness: what lies about a border changes nothing, and a real change is seen at once") {
+    detail::lateness_in_turn followed;
+    // Rank `who` of three comes this much later in `often` of eight calls; in the others rank 0 does.
+    const auto hear = [&](rank_t who, std::uint64_t us, std::size_t often = 8) {
+        std::vector<call_time> times(24, static_cast<call_time>(us) + 100);
+        for (std::size_t c = 0; c != 8; ++c) times[(c < often ? who : 0) * 8 + c] = 100;
+        followed.hear(times, 8);
+        return followed.now;
+    };
+    CHECK(hear(1, 4300) == lateness{1, 22});
+    for (const std::uint64_t us : {4000u, 4300u, 3200u, 8300u, 8500u, 4100u, 10000u, 3150u})
+        CHECK(hear(1, us) == lateness{1, 22});
+    CHECK(hear(1, 3100) == lateness{1, 21}); // less than three quarters
+    CHECK(hear(1, 4300) == lateness{1, 21}); // and from there on the way back is as long
+    CHECK(hear(1, 5300) == lateness{1, 22});
+    CHECK(hear(1, 10'600) == lateness{1, 23});
+    CHECK(hear(1, 200'000) == lateness{1, 27});
+    // In half of the calls it is still late, in less it is not; nor is it late anew in half.
+    CHECK(hear(1, 200'000, 4) == lateness{1, 27});
+    CHECK(hear(1, 200'000, 3) == lateness{0, 27});
+    CHECK(hear(1, 200'000, 4) == lateness{0, 27}); // now rank 0 is
+    CHECK(hear(1, 200'000) == lateness{1, 27});
+    // In time, and late again by about as much.
+    CHECK(hear(1, 0) == lateness{});
+    CHECK(hear(1, 130'000) == lateness{1, 27});
+    CHECK(hear(2, 130'000) == lateness{2, 26}); // another one
+    // About the least lateness.
+    CHECK(hear(2, 0) == lateness{});
+    CHECK(hear(2, 7) == lateness{});
+    CHECK(hear(2, 8) == lateness{2, 12});
+    for (const std::uint64_t us : {7u, 8u, 6u, 9u}) CHECK(hear(2, us) == lateness{2, 12});
+    CHECK(hear(2, 5) == lateness{});
+}
+
 TEST_CASE("arrivals: a late rank is hidden when it has been late, and no longer when it has stopped") {
     for (const std::uint32_t every : {1u, 2u, 4u, 7u, 40u}) {
         CAPTURE(every);
@@ -218,6 +252,57 @@ TEST_CASE("arrivals: a late rank is hidden when it has been late, and no longer 
         calls(3 * every, 4, 4); // another one
         CHECK(wrong == 0);
         CHECK(ranks.world().violations() == 0);
+    }
+}
+
+namespace {
+
+// Costs that count how often they are asked when a rank starts: once a walk, or more.
+struct counting : model::alpha_beta_gamma {
+    static inline std::uint64_t asked = 0;
+    double start_ns() const {
+        ++asked;
+        return model::alpha_beta_gamma::start_ns();
+    }
+};
+
+} // namespace
+
+TEST_CASE("arrivals: lateness that hops about a border makes no new choice, and a real change one") {
+    // One choice is remembered, so that each change would be a new one.
+    for (const std::size_t remembered : {std::size_t{1}, std::size_t{256}}) {
+        CAPTURE(remembered);
+        party ranks(4, 7, {.cached_choices = remembered, .costs = counting{network}, .follow_arrivals = 2});
+        int wrong = 0, choices = 0;
+        const auto calls = [&](int count, rank_t who, const std::array<std::uint64_t, 2>& ns) {
+            choices = 0;
+            for (int i = 0; i != count; ++i) {
+                const std::uint64_t before = counting::asked;
+                wrong += ranks.call(late(4, who, ns[static_cast<std::size_t>(i) / 2 % 2])); // as long as one exchange
+                choices += counting::asked != before ? 1 : 0;
+            }
+        };
+        calls(8, 2, {4'400'000, 4'400'000});
+        CHECK(choices == 2); // the usual plan, and the one that hides the rank
+        CHECK(ranks.hidden() == 2);
+        calls(40, 2, {3'900'000, 4'500'000});
+        CHECK(choices == 0);
+        calls(40, 2, {4'500'000, 9'000'000});
+        CHECK(choices == 0);
+        // Ten times as late: it is followed at the next exchange.
+        calls(6, 2, {45'000'000, 45'000'000});
+        CHECK(choices == 1);
+        // In time and late again, by about as much: what is remembered is not chosen again. (Ranks do not end
+        // at one moment, so on the way another rank may be late by some microseconds.)
+        for (int turn = 0; turn != 3; ++turn) {
+            calls(6, no_rank, {0, 0});
+            CHECK(choices <= (remembered != 1 && turn != 0 ? 1 : 2));
+            CHECK(ranks.hidden() == no_rank);
+            calls(6, 2, {turn == 0 ? 40'000'000u : 50'000'000u, 30'000'000});
+            CHECK(choices <= (remembered != 1 && turn != 0 ? 1 : 2));
+            CHECK(ranks.hidden() == 2);
+        }
+        CHECK(wrong == 0);
     }
 }
 

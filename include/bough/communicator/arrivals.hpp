@@ -68,7 +68,7 @@ public:
     arrivals& operator=(const arrivals&) = delete;
     ~arrivals() override = default; // after end()
 
-    const lateness& expected() const noexcept { return late_; }
+    const lateness& expected() const noexcept { return late_.now; }
 
     // Has an allgather failed? The communicator is broken, though no call of the program has failed.
     bool has_failed() const { return core_.shared_session()->is_done(operation()) && operation().result(); }
@@ -82,7 +82,7 @@ public:
         if (is_open_ && since_ == std::max(every_ / 2, 1u))
             if (const status bad = close()) return bad;
         made.number = number_ + 1;
-        made.late = late_;
+        made.late = late_.now;
         is_entered_ = true;
         return {};
     }
@@ -150,7 +150,7 @@ private:
             core_.report_failure(why);
             return why;
         }
-        late_ = lateness_of(std::span<const call_time>(told() + calls_, calls_ * core_.size()), calls_);
+        late_.hear(std::span<const call_time>(told() + calls_, calls_ * core_.size()), calls_);
         return {};
     }
 
@@ -162,7 +162,7 @@ private:
     std::uint64_t number_ = 0;        // of the latest call that has started
     std::vector<call_time> times_;    // of this rank's latest calls; what it tells; what all have told
     std::unique_ptr<bound_plan> exchange_;
-    lateness late_{};
+    lateness_in_turn late_{};
 };
 
 } // namespace bough::detail

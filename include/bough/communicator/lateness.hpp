@@ -22,7 +22,7 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // The rank that comes after all others, and how much later: 2 to the power of `doublings` ns. Powers of
-// two, rounded down, so that noise does not make a new choice each time.
+// two, rounded down when the rank is first seen to be late, so that noise makes few choices.
 struct lateness {
     rank_t rank = no_rank; // no_rank: none does
     std::uint8_t doublings = 0;
@@ -43,11 +43,18 @@ inline constexpr std::size_t most_calls_timed = 16;
 // Less is not worth a word.
 inline constexpr std::uint64_t least_lateness_us = 8;
 
-// `times`: of each rank in turn, the same `calls` calls. A rank is late if it came last in more than
-// half of those that all ranks measured, and its lateness is the median. A pure function, on whose
-// arguments all ranks agree. Pre: calls <= most_calls_timed; times are as many for each of two ranks or
-// more.
-constexpr lateness lateness_of(std::span<const call_time> times, std::size_t calls) {
+// What measured times say: a rank, in how many calls it came last, and by how much in the median. No rank:
+// none came last in half of the calls.
+struct measured_lateness {
+    rank_t rank = no_rank;
+    std::size_t often = 0, calls = 0;
+    std::uint64_t ns = 0;
+};
+
+// `times`: of each rank in turn, the same `calls` calls; those that all ranks measured count. If two ranks
+// share the calls, it is `rather`. A pure function, on whose arguments all ranks agree. Pre: calls <=
+// most_calls_timed; times are as many for each of two ranks or more.
+constexpr measured_lateness measure_lateness(std::span<const call_time> times, std::size_t calls, rank_t rather) {
     const std::size_t ranks = times.size() / calls;
     struct gap {
         rank_t last = no_rank;
@@ -69,18 +76,51 @@ constexpr lateness lateness_of(std::span<const call_time> times, std::size_t cal
         }
         if (all) gaps[measured++] = {static_cast<rank_t>(last), next - least};
     }
+    measured_lateness found{.calls = measured};
     for (std::size_t i = 0; i != measured; ++i) {
         std::array<call_time, most_calls_timed> its{}; // 0 for the calls in which another rank came last
         std::size_t often = 0;
         for (std::size_t c = 0; c != measured; ++c)
             if (gaps[c].last == gaps[i].last) its[often++] = gaps[c].us;
-        if (often * 2 <= measured) continue;
+        if (often * 2 < measured || (found.rank != no_rank && gaps[i].last != rather)) continue;
         std::sort(its.begin(), its.begin() + static_cast<std::ptrdiff_t>(measured));
-        const std::uint64_t us = its[measured / 2];
-        if (us < least_lateness_us) return {};
-        return {gaps[i].last, static_cast<std::uint8_t>(std::bit_width(us * 1000) - 1)};
+        found.rank = gaps[i].last, found.often = often;
+        found.ns = std::uint64_t{its[measured / 2]} * 1000;
     }
-    return {};
+    return found;
+}
+
+// Which rank is taken for late, from one exchange of times to the next. A rank is late if it came last in
+// more than half of the calls, by least_lateness_us in the median. One that has been taken for late is
+// so still in half of the calls and from three quarters of that on; and its lateness stays what it was,
+// from three quarters of it on and up to a quarter beyond twice as much, also if the rank was in time
+// meanwhile. So times that lie about a border do not make a new choice each time, and another rank, or
+// lateness that changes by more, is seen at once.
+struct lateness_in_turn {
+    lateness now{};
+    lateness latest{}; // the same, or what it was when a rank was late
+
+    // A pure function of all that it is told, on which all ranks agree. Pre: as for measure_lateness.
+    constexpr void hear(std::span<const call_time> times, std::size_t calls) {
+        const measured_lateness found = measure_lateness(times, calls, now.rank);
+        const bool is_same = found.rank != no_rank && found.rank == now.rank;
+        const std::uint64_t least_ns = least_lateness_us * 1000;
+        if (found.rank == no_rank || (!is_same && found.often * 2 <= found.calls) ||
+            found.ns < (is_same ? least_ns / 4 * 3 : least_ns)) {
+            now = {};
+            return;
+        }
+        now = {found.rank, static_cast<std::uint8_t>(std::bit_width(found.ns) - 1)};
+        if (latest.rank == now.rank && found.ns >= latest.ns() / 4 * 3 && found.ns < latest.ns() / 2 * 5) now = latest;
+        latest = now;
+    }
+};
+
+// What the times of one exchange say, if there was none before.
+constexpr lateness lateness_of(std::span<const call_time> times, std::size_t calls) {
+    lateness_in_turn found;
+    found.hear(times, calls);
+    return found.now;
 }
 
 } // namespace bough::detail
