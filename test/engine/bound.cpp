@@ -65,23 +65,6 @@ TEST_CASE("bound: messages of a channel are numbered, and sends are posted in th
     CHECK(std::ranges::equal(b.start, std::array{0u, 1u})); // a receive waits for its message
 }
 
-TEST_CASE("bound: in order, a send waits for the one before it, on whatever channel that is") {
-    const std::vector<step> steps{send_step(1, part(input, 0)), send_step(2, part(input, 0)),
-                                  receive_step(1, part(s0, 0)), send_step(2, part(input, 1)),
-                                  send_step(1, part(input, 1))};
-    const bound_schedule b = bind_steps(steps, 2, {.sends_in_order = true});
-    CHECK(b.steps[0].next_in_order == 1);
-    CHECK(b.steps[1].next_in_order == not_a_step); // the next one is on its channel
-    CHECK(b.steps[1].next_on_channel == 3);
-    CHECK(b.steps[3].next_in_order == 4);
-    CHECK(std::ranges::equal(b.waits, std::array{0u, 1u, 0u, 1u, 2u}));
-    CHECK(std::ranges::equal(b.start, std::array{0u}));
-    for (const bound_step& s : bound_of(steps, 2).steps) CHECK(s.next_in_order == not_a_step);
-    const auto ordered = plan_allreduce(slow_rank_allreduce{.slow = 1}, {.size = 4});
-    CHECK(std::ranges::any_of(bind_plan(ordered, 0).steps,
-                              [](const bound_step& s) { return s.next_in_order != not_a_step; }));
-}
-
 TEST_CASE("bound: a message finds its step by peer and number") {
     const bound_schedule b = bound_of({receive_step(7, part(s0, 0)), receive_step(2, part(s1, 0)),
                                        receive_step(7, part(s0, 1)), receive_step(2, part(s1, 1))},
@@ -107,8 +90,7 @@ TEST_CASE("bound: waits and afters say the same") {
                 std::vector<std::uint32_t> waits(b.steps.size(), 0);
                 for (std::uint32_t i = 0; i != b.steps.size(); ++i) {
                     for (const std::uint32_t later : after(b, i)) ++waits[later];
-                    for (const std::uint32_t next : {b.steps[i].next_on_channel, b.steps[i].next_in_order})
-                        if (next != not_a_step) ++waits[next];
+                    if (b.steps[i].next_on_channel != not_a_step) ++waits[b.steps[i].next_on_channel];
                 }
                 REQUIRE(std::ranges::equal(waits, b.waits));
             }

@@ -29,10 +29,9 @@ void decimal(const void*, const std::byte* lower, const std::byte* upper, std::b
 
 // One element in, one out, through a schedule of one block.
 struct fixture {
-    explicit fixture(std::vector<step> steps, bool may_hold = false, const bind_options& as = {})
-        : work(bound_of(steps, may_hold, as)) {}
-    static bound_schedule bound_of(const std::vector<step>& steps, bool may_hold, const bind_options& as) {
-        bound_schedule b = bind_steps(steps, 1, as);
+    explicit fixture(std::vector<step> steps, bool may_hold = false) : work(bound_of(steps, may_hold)) {}
+    static bound_schedule bound_of(const std::vector<step>& steps, bool may_hold) {
+        bound_schedule b = bind_steps(steps, 1);
         b.may_hold = may_hold;
         return b;
     }
@@ -154,53 +153,6 @@ TEST_CASE("engine: of the messages that are there, the first of the schedule is 
     f.engine().go_on(f.port);
     CHECK(f.port.log == "c0 r0 s1 c2 r2 s3 c4 r4 s5 ");
     CHECK(f.engine().done());
-}
-
-TEST_CASE("engine: in order, a send waits for those before it, but not until there is room for them") {
-    const std::vector<step> steps{receive_step(1, all(scratch(0))), send_step(3, all(scratch(0))),
-                                  send_step(4, all(input)), send_step(3, all(input)),
-                                  copy_step(all(input), all(output))};
-    const number payload = 7;
-    const auto arrive = [&](fixture& f) { f.arrive(0, &payload, 9); };
-    SECTION("there is room") {
-        fixture f(steps, false, {.sends_in_order = true});
-        for (int again = 0; again != 2; ++again) {
-            f.port.log.clear();
-            f.start();
-            CHECK(f.port.log.empty()); // the first send needs the message
-            f.port.send_results = {posted::complete, posted::pending};
-            arrive(f);
-            CHECK(f.port.log == "c9 r9 s1 s2 s3 ");
-            CHECK_FALSE(f.engine().done());
-            f.engine().completed(2);
-            f.engine().go_on(f.port);
-            CHECK(f.engine().done());
-        }
-    }
-    SECTION("there is none for the first") {
-        fixture f(steps, false, {.sends_in_order = true});
-        for (int again = 0; again != 2; ++again) {
-            f.port.log.clear();
-            f.start();
-            f.port.send_results = {posted::would_block, posted::complete};
-            arrive(f);
-            CHECK(f.port.log == "c9 r9 s1 s2 "); // step 3 is on the channel of step 1
-            f.port.send_results = {posted::would_block};
-            CHECK_FALSE(f.engine().retry(f.port));
-            CHECK(f.port.log == "c9 r9 s1 s2 s1 ");
-            CHECK(f.engine().retry(f.port));
-            CHECK(f.port.log == "c9 r9 s1 s2 s1 s1 s3 ");
-            CHECK(f.engine().done());
-        }
-    }
-    SECTION("without it") {
-        fixture f(steps);
-        f.start();
-        CHECK(f.port.log == "s2 ");
-        arrive(f);
-        CHECK(f.port.log == "s2 c9 r9 s1 s3 ");
-        CHECK(f.engine().done());
-    }
 }
 
 TEST_CASE("engine: a refused send is tried again, and later ones on its channel wait for it") {
@@ -435,7 +387,7 @@ TEST_CASE("engine: a series of combines runs as one combine of many, when all it
                                   combine_step(all(scratch(0)), all(input), all(scratch(2))),
                                   combine_step(all(scratch(2)), all(scratch(1)), all(output)),
                                   send_step(1, all(output))};
-    bound_schedule bound = bind_steps(steps, 1, {.in_series = true});
+    bound_schedule bound = bind_steps(steps, 1, true);
     bound.may_hold = true;
     REQUIRE(bound.series_operands() == 3);
     prepared work(std::move(bound));
@@ -493,7 +445,7 @@ TEST_CASE("engine: a series of combines runs as one combine of many, when all it
 TEST_CASE("engine: a series on no elements calls no op") {
     const std::vector<step> steps{receive_step(1, all(scratch(0))),
                                   combine_step(all(scratch(0)), all(input), all(output))};
-    prepared work(bind_steps(steps, 1, {.in_series = true}));
+    prepared work(bind_steps(steps, 1, true));
     test::port port;
     call c{nullptr, nullptr, 0, sizeof(number), &decimal};
     c.combine_many = [](const void*, const std::byte* const*, std::size_t, std::byte*, std::size_t) { FAIL("called"); };

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Claims that are not true, one of each kind, and that verify_claims finds each.
 #include "support/catch.hpp"
-#include <bough/algorithm/allgather/ring.hpp>
 #include <bough/algorithm/allreduce/census.hpp>
-#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
-#include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/by_owner.hpp>
@@ -52,23 +49,6 @@ struct sworn_to_groups : tree_allreduce<kary> {
 };
 struct sworn_to_series : recursive_doubling {
     static constexpr bool combines_in_series = true;
-};
-// Of three ranks, each first returns to its left neighbour what that has sent, and only then sends its own block to the right.
-struct sworn_to_send_in_order : ring_allgather {
-    static constexpr bool sends_in_order = true;
-    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        if (at.size != 3) return ring_allgather::emit(at, rank, out);
-        const rank_t right = (rank + 1) % 3, left = (rank + 2) % 3;
-        out.copy({input, rank, 1}, {output, rank, 1});
-        out.receive(left, {output, left, 1});
-        out.send(left, {output, left, 1});
-        out.send(right, {output, rank, 1});
-        out.send(left, {output, rank, 1});
-        out.receive(right, {scratch_plane, rank, 1});
-        out.receive(right, {output, right, 1});
-    }
-    constexpr block_t scratch(const dimensions& at, rank_t) const noexcept { return at.size == 3 ? 1 : 0; }
-    static constexpr buffer scratch_plane = bough::scratch(0);
 };
 struct of_another_goal : recursive_doubling {
     using serves = goals<goal::barrier>;
@@ -155,21 +135,6 @@ TEST_CASE("claims: combines that are no series, or one of too few operands", "[s
         CHECK(found.rank < p);
     }
     for (rank_t p = 1; p != 9; ++p) CHECK(of_allreduce(by_owner_allreduce{}, p));
-}
-
-TEST_CASE("claims: messages that cannot leave in program order", "[schedule][claims]") {
-    const auto circle = plan_allgather(sworn_to_send_in_order{}, {.size = 3});
-    CHECK(verify(circle));
-    CHECK(verify_claims(circle).untrue == claim::order);
-    CHECK(verify_claims(circle).rank == 0);
-    for (rank_t p = 1; p != 18; ++p) {
-        CAPTURE(p);
-        if (p != 3) CHECK(verify_claims(plan_allgather(sworn_to_send_in_order{}, {.size = p})));
-        CHECK(of_allreduce(slow_rank_allreduce{.slow = p / 2}, p));
-        CHECK(of_allreduce(late_rank_allreduce{.late = p / 2}, p));
-    }
-    CHECK(sends_in_order(any_algorithm(slow_rank_allreduce{.slow = 0})));
-    CHECK_FALSE(sends_in_order(any_algorithm(recursive_doubling{})));
 }
 
 TEST_CASE("claims: each has a sentence", "[schedule][claims]") {

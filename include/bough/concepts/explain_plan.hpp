@@ -52,13 +52,6 @@ consteval bool explain_claims() {
                                           "constexpr bool combines_in_series = true;`");
     if constexpr (
         !requires {
-            { A::sends_in_order } -> std::convertible_to<bool>;
-        } &&
-        requires { &A::sends_in_order; })
-        static_assert(detail::no_plan<A>, "bough: an Algorithm's sends_in_order, if it has one, is `static "
-                                          "constexpr bool sends_in_order = true;`");
-    if constexpr (
-        !requires {
             { A::needs_exact } -> std::convertible_to<bool>;
         } &&
         requires { &A::needs_exact; })

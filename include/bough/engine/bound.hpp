@@ -50,11 +50,6 @@ struct bound_schedule {
     constexpr std::uint32_t series_operands() const noexcept { return operands.empty() ? 0 : operands[0]; }
 };
 
-struct bind_options {
-    bool in_series = false;      // find the operands of its series of combines, too
-    bool sends_in_order = false; // its messages leave in program order
-};
-
 namespace detail {
 
 // A hash of steps: ranks that were given the same steps get the same hash.
@@ -101,7 +96,7 @@ constexpr std::uint64_t hash_offsets(std::span<const std::uint64_t> offsets) noe
 template <int>
 class binder {
 public:
-    constexpr bound_schedule bind(std::span<const step> steps, block_t blocks, const bind_options& as) {
+    constexpr bound_schedule bind(std::span<const step> steps, block_t blocks, bool in_series) {
         bound_.blocks = blocks;
         steps_ = steps;
         order_ = infer_dependences(steps);
@@ -126,11 +121,10 @@ public:
             i = last + 1;
         }
         number_channels();
-        if (as.sends_in_order) order_sends();
         index_edges();
         index_receives();
         fuse();
-        if (as.in_series) find_series();
+        if (in_series) find_series();
         return std::move(bound_);
     }
 
@@ -311,16 +305,6 @@ private:
             if (steps_[i].verb == verb::send) bound_.steps[before].next_on_channel = made;
         }
     }
-    // Pre: number_channels() has been called.
-    constexpr void order_sends() {
-        std::uint32_t last = not_a_step;
-        for (const auto& [i, made] : messages_) {
-            if (steps_[i].verb != verb::send) continue;
-            if (last != not_a_step && bound_.steps[last].next_on_channel != made)
-                bound_.steps[last].next_in_order = made;
-            last = made;
-        }
-    }
     constexpr void index_edges() {
         const std::size_t count = bound_.steps.size();
         std::sort(edges_.begin(), edges_.end());
@@ -333,8 +317,7 @@ private:
             ++bound_.waits[later];
         }
         for (const bound_step& s : bound_.steps)
-            for (const std::uint32_t next : {s.next_on_channel, s.next_in_order})
-                if (next != not_a_step) ++bound_.waits[next];
+            if (s.next_on_channel != not_a_step) ++bound_.waits[s.next_on_channel];
         for (std::uint32_t i = 0; i != count; ++i)
             if (bound_.waits[i] == 0 && bound_.steps[i].verb != verb::receive) bound_.start.push_back(i);
     }
@@ -399,10 +382,10 @@ private:
 
 } // namespace detail
 
-// Binds the steps of one rank.
+// Binds the steps of one rank. `in_series`: finds the operands of its series of combines, too.
 template <int Delay = 0>
-constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks, const bind_options& as = {}) {
-    return detail::binder<Delay>{}.bind(steps, blocks, as);
+constexpr bound_schedule bind_steps(std::span<const step> steps, block_t blocks, bool in_series = false) {
+    return detail::binder<Delay>{}.bind(steps, blocks, in_series);
 }
 
 // Binds a rank's part of a plan: looks at the steps of other ranks only if nothing else tells the
@@ -415,10 +398,9 @@ constexpr bound_schedule bind_plan(const P& plan, rank_t rank, std::span<const r
         plan.emit(r, made);
         return std::move(made.steps);
     };
-    bind_options as;
-    if constexpr (requires { plan.algorithm(); })
-        as = {bough::combines_in_series(plan.algorithm()), bough::sends_in_order(plan.algorithm())};
-    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks(), as);
+    bool in_series = false;
+    if constexpr (requires { plan.algorithm(); }) in_series = bough::combines_in_series(plan.algorithm());
+    bound_schedule bound = bind_steps(steps_of(rank), plan.blocks(), in_series);
     std::uint64_t id = detail::identity_of_plan(plan);
     if (id == 0) {
         // The hash has the steps of all ranks in a group of usual size, so that any difference shows;

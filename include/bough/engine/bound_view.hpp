@@ -24,7 +24,6 @@ struct bound_step {
     std::uint32_t a = 0, b = 0, out = 0;        // indices into bound_schedule::places
     std::uint32_t after = 0, after_count = 0;   // the steps that wait for this one: bound_schedule::after
     std::uint32_t next_on_channel = not_a_step; // the send that may be posted once this one is
-    std::uint32_t next_in_order = not_a_step;   // the send that waits until this one has been tried
     std::uint32_t partner = not_a_step;         // fused: the combine of a receive; the receive of a combine
     bool partner_is_a = false;                  // fused combine: operand a is the message
     std::uint32_t series = not_a_step;          // the last combine of a series: its operands, bound_view::operands

@@ -119,8 +119,7 @@ public:
         lengths_of_callers_ = false;
         const auto release_later = [this](std::uint32_t i) {
             const bound_step& s = bound_.steps[i];
-            for (const std::uint32_t next : {s.next_on_channel, s.next_in_order})
-                if (next != not_a_step) --memory_.waits[next];
+            if (s.next_on_channel != not_a_step) --memory_.waits[s.next_on_channel];
         };
         before.for_each_done([&](std::uint32_t i) {
             const bound_step& s = bound_.steps[i];
@@ -211,9 +210,7 @@ public:
     }
 
 private:
-    // Marks in `waits` of steps that wait for nothing: more than any step waits for.
-    static constexpr std::uint32_t pending_post = ~std::uint32_t{0};
-    static constexpr std::uint32_t refused_once = ~std::uint32_t{1}; // ... and the next send was let go
+    static constexpr std::uint32_t pending_post = ~std::uint32_t{0}; // more than any step waits for
     std::byte* at(std::uint32_t place) const noexcept {
         const place_bytes& p = memory_.places[place];
         return memory_.buffers[p.buffer] + p.offset;
@@ -250,12 +247,6 @@ private:
     // A post of this step is pending. Its count of waits is not needed until complete(), so it
     // marks that.
     void under_way(std::uint32_t i) noexcept { memory_.waits[i] = pending_post; }
-    // Once, also if there was no room for the message: its peer may make room only when others have theirs.
-    void release_next_in_order(std::uint32_t i, const bound_step& s) noexcept {
-        if (memory_.waits[i] == refused_once) return;
-        memory_.waits[i] = refused_once;
-        satisfied(s.next_in_order);
-    }
     // A receive is ready when its message is there, too.
     void satisfied(std::uint32_t later) noexcept {
         if (--memory_.waits[later] == 0 && (bound_.steps[later].verb != verb::receive || memory_.held[later].present))
@@ -284,7 +275,6 @@ private:
         switch (s.verb) {
         case verb::send: {
             const posted result = port.send(i, s.peer, s.segment, at(s.a), bytes(s.a));
-            if (s.next_in_order != not_a_step) release_next_in_order(i, s);
             if (result == posted::would_block) {
                 memory_.blocked[blocked_++] = i;
             } else if (result == posted::failed) {

@@ -92,8 +92,7 @@ private:
         is_done_[i] = true;
         ++done_;
         for (std::uint32_t e = 0; e != s.after_count; ++e) --waits_[bound_.after[s.after + e]];
-        for (const std::uint32_t next : {s.next_on_channel, s.next_in_order})
-            if (next != not_a_step) --waits_[next];
+        if (s.next_on_channel != not_a_step) --waits_[s.next_on_channel];
     }
 
     bound_view bound_;

@@ -24,9 +24,6 @@
 //                             (so that the price of a large plan follows from small ones)
 //   a.family_text()           for a half: the label of its family, which an allreduce of two such
 //                             halves takes; absent: none
-//   A::sends_in_order         its price depends on the order in which a rank's messages leave, so the engine
-//                             posts each only after those before it in the program, if there is room for
-//                             them; its ranks can do their steps one by one, in program order
 //   A::combines_in_series     a result is one series of combines, with one operand from each rank
 //                             (bough/schedule/series.hpp), and there are no others; in rank order if it also
 //                             keeps_rank_order                                                      absent: no
@@ -77,7 +74,6 @@ struct claims {
     bool may_hold = false;
     bool needs_exact = false;
     bool combines_in_series = false;
-    bool sends_in_order = false;
     bracket_class bracket{};
     goal_set serves{};
     std::uint64_t hash = 0;
@@ -117,17 +113,6 @@ constexpr bool combines_in_series(const A& a) {
         return false;
 }
 
-// Do its messages leave a rank in program order?
-template <Algorithm A>
-constexpr bool sends_in_order(const A& a) {
-    if constexpr (requires { a.fixed_claims(); })
-        return a.fixed_claims().sends_in_order;
-    else if constexpr (requires { A::sends_in_order; })
-        return A::sends_in_order;
-    else
-        return false;
-}
-
 // The group of a rank, if every group of ranks does what group 0 does; no_rank: that is not claimed.
 // Pre: its check(at) is ok.
 template <Algorithm A>
@@ -149,7 +134,6 @@ constexpr claims fixed_claims_of(const A& a) {
         made.may_hold = may_hold(a);
         made.needs_exact = bough::needs_exact(a);
         made.combines_in_series = bough::combines_in_series(a);
-        made.sends_in_order = bough::sends_in_order(a);
         if constexpr (requires { A::any_size; }) made.any_size = A::any_size;
         if constexpr (requires { A::symmetric; }) made.symmetric = A::symmetric;
         if constexpr (requires { A::steady_in_blocks; }) made.steady_in_blocks = A::steady_in_blocks;

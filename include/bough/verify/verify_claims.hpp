@@ -17,7 +17,6 @@
 #include <bough/verify/verify.hpp>
 
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +32,6 @@ enum class claim : std::uint8_t {
     symmetric,  // it says that all ranks do alike, but `rank` does not
     bracket,    // two algorithms name one bracket class, but do not combine alike
     series,     // it says that it combines in series, but `rank` does not
-    order,      // it says that messages may leave in program order, but then `rank` waits for ever
     alike,      // it says that all groups do what group 0 does, but `rank` does not what that one does
 };
 
@@ -51,8 +49,6 @@ constexpr const char* describe(claim untrue) noexcept {
     case claim::symmetric: return "algorithm: claims that all ranks do alike (symmetric), but they do not";
     case claim::bracket: return "algorithm: claims the bracket class of another one that combines otherwise";
     case claim::series: return "algorithm: claims that it combines in series (combines_in_series), but it does not";
-    case claim::order:
-        return "algorithm: claims that messages may leave in program order (sends_in_order), but then it deadlocks";
     case claim::alike: return "algorithm: claims that groups of ranks do alike (alike_group), but they do not";
     }
     return "algorithm: unknown claim";
@@ -142,90 +138,6 @@ constexpr rank_t rank_without_series(const P& p) {
     return no_rank;
 }
 
-// Runs a plan without buffers, each rank's messages leaving in program order: a send is tried once what it
-// waits for is done and the send before it has been tried; it is done together with its receive.
-template <class P>
-class ordered_run {
-public:
-    constexpr explicit ordered_run(const P& p) : size_(p.size()), channels_(std::size_t{size_} * size_) {
-        for (rank_t r = 0; r != size_; ++r) {
-            ranks_.push_back({p.schedule_of(r), {}, {}});
-            one_rank& its = ranks_.back();
-            its.waits = infer_dependences(its.program);
-            its.now.assign(its.program.steps.size(), state::waits);
-            for (std::uint32_t i = 0; i != its.program.steps.size(); ++i)
-                if (const step& s = its.program.steps[i]; s.communicates() && !s.more)
-                    (s.verb == verb::send ? channel(r, s.peer).sends : channel(s.peer, r).receives).push_back(i);
-        }
-    }
-    // The first rank that waits for ever; no_rank: none.
-    constexpr rank_t stuck() {
-        for (bool moves = true; moves;) {
-            moves = false;
-            for (rank_t r = 0; r != size_; ++r) moves = go_on(r) || moves;
-        }
-        for (rank_t r = 0; r != size_; ++r)
-            if (ranks_[r].first != ranks_[r].now.size()) return r;
-        return no_rank;
-    }
-
-private:
-    enum class state : std::uint8_t { waits, ready, done };
-    struct one_rank {
-        schedule program{};
-        dependences waits{};
-        std::vector<state> now{};
-        std::size_t first = 0; // all before it are done
-    };
-    struct one_channel {
-        std::vector<std::uint32_t> sends{}, receives{}; // the last parts of the messages
-        std::size_t passed = 0;                         // messages
-    };
-    constexpr one_channel& channel(rank_t from, rank_t to) { return channels_[std::size_t{from} * size_ + to]; }
-
-    constexpr bool go_on(rank_t r) {
-        one_rank& its = ranks_[r];
-        bool moves = false, may_send = true;
-        while (its.first != its.now.size() && its.now[its.first] == state::done) ++its.first;
-        for (std::size_t i = its.first; i != its.now.size(); ++i) {
-            const step& s = its.program.steps[i];
-            const bool is_last_send = s.verb == verb::send && !s.more;
-            if (its.now[i] == state::waits && (!is_last_send || may_send) && may_run(its, i)) {
-                its.now[i] = !s.communicates() ? state::done : state::ready;
-                moves = true;
-                if (s.communicates() && !s.more)
-                    pass(s.verb == verb::send ? r : s.peer, s.verb == verb::send ? s.peer : r);
-            }
-            if (is_last_send) may_send = may_send && its.now[i] != state::waits;
-        }
-        return moves;
-    }
-    constexpr bool may_run(const one_rank& its, std::size_t i) const {
-        if (i != 0 && its.program.steps[i - 1].more && its.now[i - 1] == state::waits) return false;
-        for (const std::uint32_t before : its.waits.of(i))
-            if (its.now[before] != state::done) return false;
-        return true;
-    }
-    // The messages of a channel whose both ends are ready.
-    constexpr void pass(rank_t from, rank_t to) {
-        for (one_channel& c = channel(from, to); c.passed != c.sends.size() && c.passed != c.receives.size();
-             ++c.passed) {
-            const std::uint32_t send = c.sends[c.passed], receive = c.receives[c.passed];
-            if (ranks_[from].now[send] != state::ready || ranks_[to].now[receive] != state::ready) return;
-            finish(ranks_[from], send);
-            finish(ranks_[to], receive);
-        }
-    }
-    static constexpr void finish(one_rank& its, std::size_t last) {
-        do its.now[last] = state::done;
-        while (last-- != 0 && its.program.steps[last].more);
-    }
-
-    rank_t size_;
-    std::vector<one_rank> ranks_{};
-    std::vector<one_channel> channels_;
-};
-
 // Which claim a verdict speaks of.
 constexpr claim claim_of(fault found) noexcept {
     switch (found) {
@@ -264,9 +176,6 @@ constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     } else if (said.combines_in_series && detail::rank_without_series(p) != no_rank) {
         found.untrue = claim::series;
         found.rank = detail::rank_without_series(p);
-    } else if (said.sends_in_order && detail::ordered_run(p).stuck() != no_rank) {
-        found.untrue = claim::order;
-        found.rank = detail::ordered_run(p).stuck();
     } else if (said.symmetric) {
         found.rank = detail::rank_unlike_others(p, rank_t{1});
         if (found.rank != no_rank) found.untrue = claim::symmetric;

@@ -115,7 +115,6 @@ struct late_rank_allreduce {
     }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool any_size = false;
-    static constexpr bool sends_in_order = true;
     constexpr label text() const {
         const label name("late_rank");
         return late == no_rank ? name : label(name).field("late", late);

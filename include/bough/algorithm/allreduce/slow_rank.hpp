@@ -111,7 +111,6 @@ struct slow_rank_allreduce {
     }
     constexpr bool keeps_rank_order(const dimensions& at) const noexcept { return at.size <= 2; }
     static constexpr bool any_size = false;
-    static constexpr bool sends_in_order = true;
     constexpr label text() const {
         const label name("slow_rank");
         return slow == no_rank ? name : label(name).field("slow", slow);
