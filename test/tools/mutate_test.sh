@@ -7,7 +7,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p "$scratch/tools" "$scratch/include/bough/toy" "$scratch/test/toy" "$scratch/test/support"
 cp "$1/tools/mutate" "$scratch/tools"
-cp "$1/test/support/catch.hpp" "$1/test/support/listener.hpp" "$1/test/support/deadline_listener.cpp" "$scratch/test/support"
+for f in catch.hpp listener.hpp deadline_listener.cpp names_listener.cpp; do
+    cp "$1/test/support/$f" "$scratch/test/support"
+done
 cd "$scratch"
 git init -q . 2>/dev/null
 cat >include/bough/toy/clamp.hpp <<'END'
@@ -34,12 +36,14 @@ inline void wait() {
     while (!is_done()) usleep(1000);
 }
 inline int unseen(int a) { return a + 7; }
+inline bool is_whole() { return true; }
 }
 END
 printf 'inline bool alone(int a) {\n    return a == 3;\n}\n' >include/bough/toy/alone.hpp
 cat >test/toy/clamp.cpp <<'END'
 #include <bough/toy/clamp.hpp>
 #include "support/catch.hpp"
+#include <csignal>
 static_assert(toy::is_less(1, 2) && !toy::is_less(2, 2));
 TEST_CASE("larger: the larger one, either way round") {
     const int before = toy::calls;
@@ -49,6 +53,9 @@ TEST_CASE("larger: the larger one, either way round") {
     CHECK(toy::sum_up_to(3) == 6);
     toy::wait();
     CHECK(toy::unseen(0) != 8);
+}
+TEST_CASE("is_whole: a crash of which Catch can say nothing") {
+    if (!toy::is_whole()) raise(SIGKILL);
 }
 END
 failures=0
@@ -68,6 +75,7 @@ expect '^fails  *include/bough/toy/clamp.hpp:9 (if (!)'
 expect '^survives  *include/bough/toy/clamp.hpp:9 (>)'
 expect '^survives: include/bough/toy/clamp.hpp:23: '
 expect '^late  *include/bough/toy/clamp.hpp:18 (return true;)  test/toy/clamp.cpp: larger: the larger one, either way round$'
+expect '^fails  *include/bough/toy/clamp.hpp:24 (return true;)  test/toy/clamp.cpp: is_whole: .* (ended by signal 9)$'
 expect '^untested: include/bough/toy/alone.hpp:2: '
 expect ' faults noticed, [0-9]* by tests of their own room, 1 by proofs of the compiler, [0-9]* by a deadline'
 # Each fault is one row, and the table counts them.
