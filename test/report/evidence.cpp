@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Recordings that no job has made: each shows one rule by which a recording counts.
+#include "report/made_recordings.hpp"
 #include "support/catch.hpp"
 #include <bough/core/absence.hpp>
 #include <bough/core/status.hpp>
@@ -16,36 +17,13 @@
 
 using namespace bough;
 using detail::evidence;
-using detail::recording;
+using namespace test::made;
 
 namespace {
-
-constexpr auto in_flight = call_state::in_flight, ended = call_state::ended, failed = call_state::failed;
 
 static_assert(detail::is_before(1, 2) && !detail::is_before(2, 2) && !detail::is_before(2, 1));
 static_assert(detail::is_before(0xffff'ffffu, 0) && !detail::is_before(0, 0xffff'ffffu));
 
-// Call `number` begins at 10 * number and ends 5 later. A tick is a nanosecond.
-call_record call(std::uint32_t number, call_state state, errc code = errc::ok) {
-    call_record c;
-    c.number = number;
-    c.begin = 10 * number;
-    c.end = state == in_flight ? 0 : c.begin + 5;
-    c.its = {state, code, 8};
-    return c;
-}
-// Of the communicator of all three ranks.
-recording of_rank(rank_t r, std::vector<call_record> calls, std::uint16_t context = 0) {
-    recording made;
-    made.head.of.rank = r;
-    made.head.of.size = 3;
-    made.head.of.context = context;
-    made.head.first = {1, 1};
-    made.head.latest = {1'000, 1'000};
-    made.members = {0, 1, 2};
-    made.calls = std::move(calls);
-    return made;
-}
 // The number of the call in which the rank waits; 0: none.
 std::uint32_t waits_in(const evidence& known, rank_t r) {
     const auto at = known.blocked().find(r);
@@ -55,28 +33,24 @@ std::uint32_t waits_in(const recording& one) {
     const std::vector<recording> all{one};
     return waits_in(evidence(all), one.head.of.rank);
 }
-status deadline_of(rank_t missing, absence why) {
-    status s = came_too_late(missing);
-    s.code = errc::deadline;
-    s.theirs = last_call{.operation = 7, .context = 2, .collective = 1, .absence = why}.packed();
-    return s;
-}
 
 } // namespace
 
 TEST_CASE("evidence: a rank waits in its oldest call that has not ended") {
-    CHECK(waits_in(of_rank(1, {call(1, ended), call(2, in_flight), call(3, in_flight)})) == 2);
-    CHECK(waits_in(of_rank(1, {call(1, ended), call(2, ended)})) == 0);
+    CHECK(waits_in(of_rank(1, {made_call(1, ended), made_call(2, in_flight), made_call(3, in_flight)})) == 2);
+    CHECK(waits_in(of_rank(1, {made_call(1, ended), made_call(2, ended)})) == 0);
     // A call that failed because of others counts: the rank waited in it when the group broke.
-    CHECK(waits_in(of_rank(1, {call(1, ended), call(2, failed, errc::deadline), call(3, in_flight)})) == 2);
-    CHECK(waits_in(of_rank(1, {call(1, failed, errc::op_threw), call(2, in_flight)})) == 2);
+    CHECK(waits_in(of_rank(1, {made_call(1, ended), made_call(2, failed, errc::deadline), made_call(3, in_flight)})) ==
+          2);
+    CHECK(waits_in(of_rank(1, {made_call(1, failed, errc::op_threw), made_call(2, in_flight)})) == 2);
     // What failed before a call that ended well is over.
-    CHECK(waits_in(of_rank(1, {call(1, failed, errc::deadline), call(2, ended), call(3, in_flight)})) == 3);
+    CHECK(waits_in(of_rank(1, {made_call(1, failed, errc::deadline), made_call(2, ended), made_call(3, in_flight)})) ==
+          3);
 }
 
 TEST_CASE("evidence: of two communicators the call that began first is the one in which a rank waits") {
     for (const bool second_first : {false, true}) {
-        std::vector<recording> all{of_rank(0, {call(4, in_flight)}, 0), of_rank(0, {call(3, in_flight)}, 1)};
+        std::vector<recording> all{of_rank(0, {made_call(4, in_flight)}, 0), of_rank(0, {made_call(3, in_flight)}, 1)};
         if (second_first) std::swap(all[0], all[1]);
         const evidence known(all);
         CHECK(waits_in(known, 0) == 3);
@@ -86,14 +60,14 @@ TEST_CASE("evidence: of two communicators the call that began first is the one i
 
 TEST_CASE("evidence: an open communicator counts, and a closed one of the same number does not") {
     for (const bool closed_first : {false, true}) {
-        std::vector<recording> all{of_rank(0, {call(9, in_flight)}), of_rank(0, {call(5, in_flight)})};
+        std::vector<recording> all{of_rank(0, {made_call(9, in_flight)}), of_rank(0, {made_call(5, in_flight)})};
         all[closed_first ? 0 : 1].head.of.is_closed = 1;
         CHECK(waits_in(evidence(all), 0) == (closed_first ? 5 : 9));
     }
 }
 
 TEST_CASE("evidence: recordings of an earlier epoch do not count") {
-    std::vector<recording> all{of_rank(0, {call(5, in_flight)}), of_rank(1, {call(6, in_flight)})};
+    std::vector<recording> all{of_rank(0, {made_call(5, in_flight)}), of_rank(1, {made_call(6, in_flight)})};
     all[1].head.of.epoch = 1;
     const evidence known(all);
     CHECK(known.present() == std::set<rank_t>{1});
@@ -110,28 +84,30 @@ TEST_CASE("evidence: a failure is over when a later call of its communicator has
         const std::vector<recording> all{one};
         return evidence(all).said().size();
     };
-    CHECK(says(3, {call(4, failed, errc::deadline)}) == 1);
-    CHECK(says(3, {call(4, failed, errc::deadline), call(5, in_flight)}) == 1);
-    CHECK(says(3, {call(4, failed, errc::deadline), call(5, ended)}) == 0);
-    CHECK(says(6, {call(4, failed, errc::deadline), call(5, ended)}) == 1); // the call of another communicator
+    CHECK(says(3, {made_call(4, failed, errc::deadline)}) == 1);
+    CHECK(says(3, {made_call(4, failed, errc::deadline), made_call(5, in_flight)}) == 1);
+    CHECK(says(3, {made_call(4, failed, errc::deadline), made_call(5, ended)}) == 0);
+    CHECK(says(6, {made_call(4, failed, errc::deadline), made_call(5, ended)}) ==
+          1); // the call of another communicator
 }
 
 TEST_CASE("evidence: ranks wait for the earliest call in which one of them waits") {
-    const std::vector<recording> all{of_rank(0, {call(7, in_flight)}), of_rank(1, {call(8, in_flight)}),
-                                     of_rank(2, {call(7, in_flight), call(8, in_flight)})};
+    const std::vector<recording> all{of_rank(0, {made_call(7, in_flight)}), of_rank(1, {made_call(8, in_flight)}),
+                                     of_rank(2, {made_call(7, in_flight), made_call(8, in_flight)})};
     const evidence known(all);
     const auto [waited, waits] = known.awaited(known.groups().begin()->second);
     REQUIRE(waited != nullptr);
     CHECK(waited->number == 7);
     CHECK(waits == std::vector<rank_t>{0, 2});
-    const std::vector<recording> idle{of_rank(0, {call(7, ended)})};
+    const std::vector<recording> idle{of_rank(0, {made_call(7, ended)})};
     const evidence nothing(idle);
     CHECK(nothing.awaited(nothing.groups().begin()->second).first == nullptr);
 }
 
 TEST_CASE("evidence: a rank came late to a call if it made it after another one had given it up") {
     for (const std::uint64_t begin : {74u, 76u}) { // the other one gives up at 75
-        std::vector<recording> all{of_rank(0, {call(7, failed, errc::deadline)}), of_rank(1, {call(7, in_flight)})};
+        std::vector<recording> all{of_rank(0, {made_call(7, failed, errc::deadline)}),
+                                   of_rank(1, {made_call(7, in_flight)})};
         all[1].calls[0].begin = begin;
         const auto came_late = [&] {
             const evidence known(all);
@@ -146,7 +122,7 @@ TEST_CASE("evidence: a rank came late to a call if it made it after another one 
 }
 
 TEST_CASE("evidence: one rank without a recording may be the absent one, unless others name somebody") {
-    std::vector<recording> all{of_rank(0, {call(7, in_flight)}), of_rank(2, {call(7, in_flight)})};
+    std::vector<recording> all{of_rank(0, {made_call(7, in_flight)}), of_rank(2, {made_call(7, in_flight)})};
     CHECK(evidence(all).may_be_absent());
     all[0].head.poison = detail::status_record::of(deadline_of(2, absence::silent));
     CHECK_FALSE(evidence(all).may_be_absent());
@@ -158,8 +134,9 @@ TEST_CASE("evidence: one rank without a recording may be the absent one, unless 
 }
 
 TEST_CASE("evidence: a rank does not wait for one that has ended the same call") {
-    std::vector<recording> all{of_rank(0, {call(3, ended), call(4, in_flight)}), of_rank(1, {call(3, in_flight)}),
-                               of_rank(2, {call(3, ended), call(4, in_flight)})};
+    std::vector<recording> all{of_rank(0, {made_call(3, ended), made_call(4, in_flight)}),
+                               of_rank(1, {made_call(3, in_flight)}),
+                               of_rank(2, {made_call(3, ended), made_call(4, in_flight)})};
     const auto waits = [&](rank_t r, std::uint32_t number, std::vector<rank_t> others) {
         detail::waiting_record& w = all[r].head.moment.waiting[0];
         all[r].head.moment.ticks = 1;
@@ -187,8 +164,8 @@ TEST_CASE("evidence: a rank may wait for more than its recording names") {
     std::vector<recording> all;
     for (rank_t r = 0; r != size; ++r) {
         const bool has_ended = r != 0 && r != 13;
-        all.push_back(of_rank(r, {call(3, has_ended ? ended : in_flight)}));
-        if (has_ended) all[r].calls.push_back(call(4, in_flight));
+        all.push_back(of_rank(r, {made_call(3, has_ended ? ended : in_flight)}));
+        if (has_ended) all[r].calls.push_back(made_call(4, in_flight));
         all[r].head.of.size = size;
         all[r].members.clear();
         for (rank_t m = 0; m != size; ++m) all[r].members.push_back(m);
@@ -210,13 +187,14 @@ TEST_CASE("evidence: a rank may wait for more than its recording names") {
 }
 
 TEST_CASE("evidence: the latest call of a rank in words") {
-    std::vector<recording> all{of_rank(0, {call(7, ended)}), of_rank(0, {call(9, ended)}, 4), of_rank(1, {})};
+    std::vector<recording> all{of_rank(0, {made_call(7, ended)}), of_rank(0, {made_call(9, ended)}, 4), of_rank(1, {})};
     {
         const evidence known(all);
         CHECK(known.now_ns() == 1'000);
         CHECK(known.last_words(all[0]) ==
-              "; its last call was " + detail::call_words(call(7, ended), 0) + ", 925 ns ago");
-        CHECK(known.last_words(0) == "; its last call was " + detail::call_words(call(9, ended), 4) + ", 905 ns ago");
+              "; its last call was " + detail::call_words(made_call(7, ended), 0) + ", 925 ns ago");
+        CHECK(known.last_words(0) ==
+              "; its last call was " + detail::call_words(made_call(9, ended), 4) + ", 905 ns ago");
         CHECK(known.last_words(1) == "; it has made no call");
         CHECK(known.last_words(2) == "; there is no recording of it");
         CHECK(known.told_last_words(2) == "; there is no recording of it");

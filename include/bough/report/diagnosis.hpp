@@ -323,7 +323,8 @@ private:
         else
             d.sentence +=
                 have(d.ranks.size()) + " not come to " + call_text(first->collective, first->operation, first->context);
-        if (last_call_of(*first).absence == absence::silent) d.sentence += "; it does not answer the others";
+        if (last_call_of(*first).absence == absence::silent)
+            d.sentence += d.ranks.size() == 1 ? "; it does not answer the others" : "; they do not answer the others";
         return d;
     }
 

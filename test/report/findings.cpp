@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+// What a diagnosis says of recordings that no job has made: each finding, also those to which hangs seldom lead.
+#include "report/made_recordings.hpp"
+#include "support/catch.hpp"
+#include <bough/core/absence.hpp>
+#include <bough/core/status.hpp>
+#include <bough/report/call_record.hpp>
+#include <bough/report/diagnosis.hpp>
+#include <bough/report/read.hpp>
+#include <bough/report/words.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace bough;
+using namespace test::made;
+using cause = diagnosis::cause;
+
+namespace {
+
+diagnosis found(const std::vector<recording>& all) { return detail::diagnostician(all).find(); }
+
+recording dead(rank_t by, rank_t victim, std::vector<call_record> calls) {
+    recording made = of_rank(by, std::move(calls));
+    made.head.poison.code = errc::peer_dead;
+    made.head.poison.peer = victim;
+    return made;
+}
+
+} // namespace
+
+TEST_CASE("findings: of two ranks that are said to be dead, the one that reports nothing itself is") {
+    // Ranks 0 and 2 say that 1 is dead; 1 says so of 0, which it could not reach any more.
+    const auto lost = [](std::uint32_t n) { return made_call(n, failed, errc::peer_dead); };
+    const std::vector<recording> quiet{
+        dead(0, 1, {lost(7)}), of_rank(1, {made_call(6, ended), made_call(7, in_flight)}), dead(2, 0, {lost(7)})};
+    for (const bool turned : {false, true}) {
+        std::vector<recording> all = quiet;
+        if (turned) std::swap(all[0], all[2]);
+        const diagnosis d = found(all);
+        CHECK(d.what == cause::died);
+        CHECK(d.ranks == std::vector<rank_t>{1});
+        CHECK(d.sentence == "rank 1 died in operation #7");
+    }
+    // All report a failure: most of them say that it is rank 2.
+    for (const rank_t most : {1u, 2u}) {
+        std::vector<recording> all{dead(0, most, {lost(7)}), dead(1, 2, {lost(7)}), dead(2, 1, {lost(7)})};
+        const diagnosis d = found(all);
+        CHECK(d.ranks == std::vector<rank_t>{most});
+        CHECK(d.sentence == "rank " + std::to_string(most) + " died in operation #7");
+    }
+    // Nobody has been told more: the rank that died made no report.
+    const std::vector<recording> gone{dead(0, 2, {lost(7)}), dead(1, 2, {lost(7)})};
+    CHECK(found(gone).sentence == "rank 2 died; there is no recording of it");
+    // A failure of another kind came first.
+    std::vector<recording> later = gone;
+    later[0].head.poison.code = errc::op_threw;
+    CHECK(found(later).what != cause::died);
+}
+
+TEST_CASE("findings: ranks that others have not heard of, though they made the call") {
+    const auto of_call = [](status s) {
+        s.operation = 7;
+        s.collective = 2;
+        return detail::status_record::of(s);
+    };
+    const auto say = [&](std::vector<recording>& all, absence why) {
+        all[0].head.poison = of_call(deadline_of(2, why));
+    };
+    const auto given_up = made_call(7, failed, errc::deadline);
+    std::vector<recording> all{of_rank(0, {given_up}), of_rank(1, {given_up}), of_rank(2, {made_call(7, in_flight)})};
+    all[2].calls[0].begin = 60; // in time
+    say(all, absence::not_come);
+    diagnosis d = found(all);
+    CHECK(d.what == cause::stuck);
+    CHECK(d.ranks == std::vector<rank_t>{2});
+    CHECK(d.sentence == "rank 2 is in operation #7, and does not move");
+    all[2].calls[0] = made_call(7, ended);
+    d = found(all);
+    CHECK(d.what == cause::stuck);
+    CHECK(d.ranks == std::vector<rank_t>{2});
+    CHECK(d.sentence == "rank 2 has not come to allreduce #7");
+    say(all, absence::silent);
+    CHECK(found(all).sentence == "rank 2 has not come to allreduce #7; it does not answer the others");
+    // Two are named, each by another rank.
+    all[2].head.poison = of_call(deadline_of(1, absence::silent));
+    all[1].calls[0] = made_call(7, ended);
+    d = found(all);
+    CHECK(d.ranks == std::vector<rank_t>{1, 2});
+    CHECK(d.sentence == "ranks 1 and 2 have not come to allreduce #7; they do not answer the others");
+}
+
+TEST_CASE("findings: a call that differs from the others' says in what") {
+    const call_signature base{
+        .count = 8, .op = 1, .type = 2, .plan = 3, .root = 4, .kind = 1, .late_ranks = 0, .name = 5};
+    const auto says = [&](auto change) {
+        call_signature other = base;
+        change(other);
+        CHECK(detail::difference_words(base, base).starts_with("plan "));
+        return detail::difference_words(other, base);
+    };
+    const auto hex = [](mismatch what, std::uint64_t value) { return detail::value_of(what, value); };
+    CHECK(says([](call_signature& s) { s.count = 4; }) == "count 4, where others have 8");
+    CHECK(says([](call_signature& s) { s.root = 0; }) == "root 0, where others have 4");
+    CHECK(says([](call_signature& s) { s.name = 0; }) == "name no name, where others have " + hex(mismatch::name, 5));
+    CHECK(says([](call_signature& s) { s.type = 9; }) ==
+          "type " + hex(mismatch::type, 9) + ", where others have " + hex(mismatch::type, 2));
+    CHECK(says([](call_signature& s) { s.op = 9; }) ==
+          "op " + hex(mismatch::op, 9) + ", where others have " + hex(mismatch::op, 1));
+    CHECK(says([](call_signature& s) { s.plan = 9; }) ==
+          "plan " + hex(mismatch::plan, 9) + ", where others have " + hex(mismatch::plan, 3));
+
+    std::vector<recording> all{of_rank(0, {made_call(7, in_flight)}), of_rank(1, {made_call(7, in_flight)}),
+                               of_rank(2, {made_call(7, in_flight)})};
+    for (recording& one : all) one.calls[0].signature = base;
+    all[1].calls[0].signature.name = 6;
+    const diagnosis d = found(all);
+    CHECK(d.what == cause::differs);
+    CHECK(d.ranks == std::vector<rank_t>{1});
+    CHECK(d.sentence ==
+          "rank 1 called reduce #7 of 64 bytes with name 0x0000000000000006, where others have 0x0000000000000005");
+}
+
+TEST_CASE("findings: nothing has failed, or a rank says of its failure what no other finding explains") {
+    const std::vector<recording> idle{of_rank(0, {made_call(7, ended)}), of_rank(1, {made_call(7, ended)}),
+                                      of_rank(2, {made_call(7, ended)})};
+    CHECK(found(idle).what == cause::none);
+    CHECK(found(idle).sentence == "nothing waits, and nothing has failed");
+    std::vector<recording> all = idle;
+    all[0].head.poison.code = errc::peer_aborted; // because of what rank 1 tells
+    all[0].head.poison.cause = errc::op_threw;
+    all[0].head.poison.peer = 1;
+    all[1].head.poison.code = errc::op_threw;
+    const diagnosis d = found(all);
+    CHECK(d.what == cause::failed);
+    CHECK(d.ranks == std::vector<rank_t>{1});
+    CHECK(d.sentence == "rank 1 says: the op threw an exception");
+}
