@@ -142,6 +142,31 @@ TEST_CASE("damaged files are refused, and the fault is on a line of the GPU conc
     CHECK(races >= 15); // the dependences of a ring that nothing else implies
 }
 
+TEST_CASE("a file whose head contradicts itself is refused, and says in what") {
+    const msccl_algorithm good = words_of(plan_allgather(ring{}, {.size = 3}));
+    REQUIRE(judge(good).none());
+    const auto says = [&](auto change) {
+        msccl_algorithm bad = good;
+        change(bad);
+        return judge(bad).sentence;
+    };
+    CHECK(says([](msccl_algorithm& a) { a.kind = 255; }) == "this is no collective that can be proved");
+    const std::string gpus = "ngpus is not the number of gpu elements";
+    CHECK(says([](msccl_algorithm& a) { a.gpus.push_back(a.gpus[0]); }) == gpus);
+    CHECK(says([](msccl_algorithm& a) { a.size = 0; }) == gpus);
+    CHECK(says([](msccl_algorithm& a) { a.size = 0, a.gpus.clear(); }) == gpus);
+    CHECK(says([](msccl_algorithm& a) { a.gpus.pop_back(); }) == gpus);
+    CHECK(says([](msccl_algorithm& a) { a.chunks = 0; }) == "nchunksperloop must be at least 1");
+    CHECK(says([](msccl_algorithm& a) { a.in_place = a.out_of_place = false; }) ==
+          "inplace and outofplace are both 0: there is no use for it");
+    CHECK(says([](msccl_algorithm& a) { ++a.chunks; }) ==
+          "nchunksperloop must be a multiple of ngpus for this collective");
+    CHECK(says([](msccl_algorithm& a) { a.chunks = 3 << 22; }) == "too many chunks to prove");
+    CHECK(says([](msccl_algorithm& a) { std::swap(a.gpus[0], a.gpus[1]); }) ==
+          "the gpu elements do not have the ids 0, 1, 2, ...");
+    CHECK(says([](msccl_algorithm& a) { a.gpus[2].scratch_chunks = (1 << 22) + 1; }) == "too much scratch to prove");
+}
+
 TEST_CASE("files by hand") {
     // Allgather in place only, two chunks per GPU, as GPUs send straight into each other's output.
     msccl_algorithm a;
