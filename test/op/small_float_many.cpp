@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -71,7 +72,60 @@ int check_all(std::uint64_t seed) {
     return kernels;
 }
 
+// A kernel gives up a step whose sums are no numbers, and another loop makes them. So what is right at the end does
+// not show that the kernel works: here its steps are looked at by themselves.
+template <class T, bool (*Step)(const std::byte* const*, std::size_t, std::size_t, std::byte*, float)>
+void check_steps() {
+    constexpr std::size_t lanes = bough::detail::lane_step, size = 3;
+    std::vector<T> values[size], made(lanes);
+    std::vector<const std::byte*> operands;
+    for (std::size_t k = 0; k != size; ++k) {
+        for (std::size_t i = 0; i != lanes; ++i) values[k].push_back(T(static_cast<float>((i + 1) * (k + 1)) / 4));
+        operands.push_back(reinterpret_cast<const std::byte*>(values[k].data()));
+    }
+    const auto step = [&] { return Step(operands.data(), size, 0, reinterpret_cast<std::byte*>(made.data()), 0.5f); };
+    CHECK(step());
+    for (std::size_t i = 0; i != lanes; ++i) {
+        float sum = values[0][i];
+        for (std::size_t k = 1; k != size; ++k) sum += float(values[k][i]);
+        CHECK(made[i].bits() == T(sum / 2).bits());
+    }
+    for (std::size_t i = 0; i != lanes; ++i) {
+        for (std::vector<T>& list : values) {
+            const T before = std::exchange(list[i], T(std::numeric_limits<float>::quiet_NaN()));
+            CHECK_FALSE(step());
+            list[i] = before;
+        }
+        const T before = std::exchange(values[1][i], T(std::numeric_limits<float>::infinity()));
+        CHECK(step());
+        CHECK(made[i].bits() == values[1][i].bits());
+        values[1][i] = before;
+    }
+}
+bool portable_step(const std::byte* const* operands, std::size_t size, std::size_t at, std::byte* out, float scale) {
+    return bough::detail::brain_sum::step(operands, size, at, out, scale);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2,f16c"))) bool brain_step(const std::byte* const* operands, std::size_t size, std::size_t at,
+                                                     std::byte* out, float scale) {
+    return bough::detail::brain_sum_avx2::step(operands, size, at, out, scale);
+}
+__attribute__((target("avx2,f16c"))) bool half_step(const std::byte* const* operands, std::size_t size, std::size_t at,
+                                                    std::byte* out, float scale) {
+    return bough::detail::half_sum_f16c::step(operands, size, at, out, scale);
+}
+#endif
+
 } // namespace
+
+TEST_CASE("small_float_many: a kernel gives up where a sum is no number, and nowhere else", "[small_float]") {
+    check_steps<bf16, portable_step>();
+#if defined(__x86_64__)
+    if (bough::detail::best_vector_unit() == vector_unit::portable) return;
+    check_steps<bf16, brain_step>();
+    check_steps<fp16, half_step>();
+#endif
+}
 
 TEST_CASE("small_float_many: all kernels give the bits of a plain loop", "[small_float]") {
     for (std::uint64_t seed = bough_test::seed(); seed != bough_test::seed() + 3; ++seed) {
