@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSL-1.0
+// Simulated regions notice a sender that changes bytes of a put which is still pending.
+#include "support/catch.hpp"
+#include <bough/concepts/remote_write_transport.hpp>
+#include <bough/core/rank.hpp>
+#include <bough/remote/simulated.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+using namespace bough;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+bytes counted(std::size_t n, unsigned first) {
+    bytes made(n);
+    for (std::size_t i = 0; i != n; ++i) made[i] = static_cast<std::byte>(first + i);
+    return made;
+}
+
+// How many violations there are if `change` is made to both parts of a put while it is pending, or after.
+template <class World, class Change>
+std::uint64_t violations_after(bytes first, bytes second, bool too_early, Change change) {
+    World world(2, {.region_bytes = 4096, .late = 1000});
+    auto from = world.connect(0), to = world.connect(1);
+    REQUIRE(from.put(1, 64, first, second, 5) == posted::pending);
+    if (too_early) change(first, second);
+    event seen[1];
+    while (from.poll(seen) == 0) REQUIRE(world.advance());
+    CHECK(seen[0].what == event::kind::complete);
+    CHECK(seen[0].id == 5);
+    const bytes whole = [&] {
+        bytes made = first;
+        made.insert(made.end(), second.begin(), second.end());
+        return made;
+    }();
+    if (!too_early) change(first, second);
+    while (world.advance()) {
+    }
+    if (!too_early) CHECK(std::equal(whole.begin(), whole.end(), to.region().begin() + 64));
+    CHECK(world.strays() == 0);
+    return world.violations();
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("pending puts: bytes that change before the completion are a violation", "", simulated_regions,
+                   scattered_regions) {
+    const auto check = [](const bytes& first, const bytes& second, auto change) {
+        CHECK(violations_after<TestType>(first, second, true, change) == 1);
+        CHECK(violations_after<TestType>(first, second, false, change) == 0);
+    };
+    const bytes a = counted(24, 1), b = counted(24, 101);
+    for (const std::size_t i : {0u, 7u, 8u, 23u}) { // one bit, anywhere
+        check(a, b, [&](bytes& first, bytes&) { first[i] ^= std::byte{1}; });
+        check(a, b, [&](bytes&, bytes& second) { second[i] ^= std::byte{128}; });
+    }
+    check(a, b, [](bytes& first, bytes&) { std::swap(first[3], first[4]); });
+    check(a, b, [](bytes& first, bytes& second) { std::swap_ranges(first.begin(), first.end(), second.begin()); });
+    check(a, {}, [](bytes& first, bytes&) { std::reverse(first.begin(), first.end()); });
+    check({}, b, [](bytes&, bytes& second) { std::reverse(second.begin(), second.end()); });
+    CHECK(violations_after<TestType>(a, b, true, [](bytes&, bytes&) {}) == 0);
+}
