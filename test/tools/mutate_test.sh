@@ -39,9 +39,12 @@ inline int unseen(int a) { return a + 7; }
 inline bool is_whole() { return true; }
 }
 END
+printf 'namespace test { int seven(); }\n' >test/toy/seven.hpp
+printf '#include "seven.hpp"\nint test::seven() { return 7; }\n' >test/toy/seven.cpp
 printf 'inline bool alone(int a) {\n    return a == 3;\n}\n' >include/bough/toy/alone.hpp
 cat >test/toy/clamp.cpp <<'END'
 #include <bough/toy/clamp.hpp>
+#include "seven.hpp"
 #include "support/catch.hpp"
 #include <csignal>
 static_assert(toy::is_less(1, 2) && !toy::is_less(2, 2));
@@ -57,6 +60,7 @@ TEST_CASE("larger: the larger one, either way round") {
 TEST_CASE("is_whole: a crash of which Catch can say nothing") {
     if (!toy::is_whole()) raise(SIGKILL);
 }
+TEST_CASE("hidden: run by others only", "[.]") { CHECK(test::seven() == 8); }
 END
 failures=0
 expect() { grep -q -e "$1" out || { failures=$((failures + 1)); printf 'FAILED: not said: %s\n' "$1"; cat out err; }; }
