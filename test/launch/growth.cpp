@@ -41,3 +41,24 @@ TEST_CASE("growth: a rank of the new group is told by its number in the old one"
     CHECK(number_before(2, members, known_as) == no_rank); // a joiner
     CHECK(number_before(no_rank, members, known_as) == no_rank);
 }
+
+TEST_CASE("growth: members keep their numbers where there is room, and the others get the lowest that are free") {
+    std::vector<rank_t> members, vacant{7}; // what was there is gone
+    const auto grown = [&](std::vector<rank_t> kept, rank_t size) {
+        number_grown(kept, size, members, vacant);
+        return members;
+    };
+    using list = std::vector<rank_t>;
+    CHECK(grown({0, 1, 2}, 5) == list{0, 1, 2});
+    CHECK(vacant == list{3, 4});
+    CHECK(grown({0, 2}, 3) == list{0, 2});
+    CHECK(vacant == list{1});
+    CHECK(grown({0, 3}, 3) == list{0, 1}); // there is no rank 3 among three
+    CHECK(vacant == list{2});
+    CHECK(grown({5, 1, 4, 9}, 4) == list{0, 1, 2, 3});
+    CHECK(vacant.empty());
+    CHECK(grown({3}, 1) == list{0});
+    CHECK(vacant.empty());
+    CHECK(grown({8, 7, 6}, 6) == list{0, 1, 2});
+    CHECK(vacant == list{3, 4, 5});
+}

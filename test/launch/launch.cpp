@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -170,6 +175,44 @@ TEST_CASE("launch: ranks that say different lengths hear so") {
     CAPTURE(describe(report));
     CHECK(report.ok());
 }
+
+#if defined(SYS_pidfd_open) && defined(SECCOMP_RET_ERRNO)
+TEST_CASE("launch: where the kernel has no handles of processes, ends are noticed, too") {
+    // In this thread and its children alone, and for good.
+    const auto forbid_handles = [] {
+        std::array<sock_filter, 4> rules{{
+            {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+            {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_pidfd_open},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS},
+            {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+        }};
+        const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+        return ::syscall(SYS_pidfd_open, ::getpid(), 0) < 0;
+    };
+    bool forbidden = false;
+    launch_report well, badly;
+    std::thread([&] {
+        forbidden = forbid_handles();
+        well = launch(3, [](job mine) { return sum_of_all(mine, 1) == 3 ? 0 : 1; }, {.timeout_ns = 20'000 * ms});
+        badly = launch(3,
+                       [](job mine) {
+                           if (mine.rank() == 1) ::_exit(7);
+                           return sum_of_all(mine, 1) == -1 ? 0 : 1;
+                       },
+                       {.timeout_ns = 20'000 * ms});
+    }).join();
+    if (!forbidden) WARN("handles of processes could not be forbidden here");
+    CHECK(well.ok());
+    CHECK_FALSE(well.timed_out);
+    CHECK_FALSE(badly.timed_out);
+    CHECK(badly.first_failed == 1);
+    CHECK(badly.ranks[1] == rank_end{1, rank_end::how::exited, 7});
+    CHECK(badly.ranks[0].ok());
+    CHECK(badly.ranks[2].ok());
+}
+#endif
 
 TEST_CASE("launch: the time limit and the time of grace end what is left") {
     const auto start = clock_type::now();

@@ -16,10 +16,12 @@
 #include <fcntl.h>
 #include <functional>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <optional>
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -224,6 +226,43 @@ TEST_CASE("meeting: another program that answers in place of the leader is not c
     CHECK_FALSE(grown_wire_up::meet("127.0.0.1", port, {}, plan, 1, {}, no_news, s));
     stranger.join();
     CHECK((s.code == errc::invalid_argument && s.peer == 3));
+}
+
+TEST_CASE("meeting: a claim that comes byte by byte is heard as one") {
+    namespace jobs = detail::jobs;
+    lone_meeting some(2, 20'000 * ms);
+    std::optional<grown_wire_up> leads;
+    status said;
+    std::thread leader([&] { leads = some.meet(said); });
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons(some.port);
+    const detail::unique_fd joiner(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    CHECK(::connect(joiner.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) == 0);
+    const timeval patience{20, 0};
+    ::setsockopt(joiner.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    jobs::meeting_challenge asked;
+    CHECK(::recv(joiner.get(), &asked, sizeof asked, MSG_WAITALL) == sizeof asked);
+    CHECK(asked.magic == jobs::meeting_magic);
+    jobs::meeting_claim claim{.epoch = 9, .build = some.plan.build};
+    claim.nonce.fill(std::byte{7});
+    CHECK(jobs::make_proof<openssl_mac>(some.key, claim, asked.nonce, {}, claim.proof));
+    const int at_once = 1;
+    ::setsockopt(joiner.get(), IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
+    std::byte text[sizeof claim];
+    std::memcpy(text, &claim, sizeof text);
+    for (const std::byte& one : text) {
+        CHECK(::send(joiner.get(), &one, 1, MSG_NOSIGNAL) == 1);
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // so the leader reads most of them one by one
+    }
+    jobs::meeting_answer answer;
+    CHECK(::recv(joiner.get(), &answer, sizeof answer, MSG_WAITALL) == sizeof answer);
+    leader.join();
+    CHECK(answer.says == jobs::meeting_answer::verdict::welcome);
+    CHECK((answer.who == 1 && answer.size == 2 && answer.epoch == 9));
+    CHECK(jobs::is_proved<openssl_mac>(some.key, answer, asked.nonce, claim.nonce));
+    CHECK(leads);
 }
 
 TEST_CASE("meeting: a leader without descriptors waits for some, and does not spin") {
