@@ -13,6 +13,10 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string>
@@ -32,6 +36,81 @@ std::size_t count_of(const std::string& text, const std::string& what) {
     std::size_t count = 0;
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
     return count;
+}
+
+// All numbers that follow `key` in a line of the picture.
+std::vector<double> numbers_of(const std::string& text, const std::vector<std::string>& keys,
+                               const std::string& which) {
+    std::vector<double> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+        if (line.find(which) == std::string::npos) continue;
+        for (std::size_t at = 0; at != std::string::npos;) {
+            std::size_t next = at;
+            for (const std::string& key : keys) {
+                next = line.find(key, next);
+                if (next == std::string::npos) break;
+                next += key.size();
+                found.push_back(std::strtod(line.c_str() + next, nullptr));
+            }
+            at = next;
+        }
+    }
+    return found;
+}
+// Boxes and arrows are where the times of the run say, to a hundredth of a pixel.
+void check_picture(const sim_trace& run) {
+    std::ostringstream out;
+    export_svg(out, run, {.width = 900});
+    const double scale = (900 - 74 - 30) / (run.result.makespan_ns > 0 ? run.result.makespan_ns : 1);
+    const auto x = [&](double ns) { return 74 + ns * scale; };
+    const auto y = [](rank_t r) { return 96 + (r + 0.5) * 24; };
+    using places = std::vector<std::array<double, 4>>;
+    const auto check_same = [](const std::vector<double>& found, places expected, std::size_t of) {
+        places its;
+        for (std::size_t i = 0; i + of <= found.size(); i += of) {
+            std::array<double, 4> one{};
+            std::copy_n(found.begin() + static_cast<std::ptrdiff_t>(i), of, one.begin());
+            its.push_back(one);
+        }
+        REQUIRE(its.size() == expected.size());
+        for (const auto& e : expected) {
+            const auto near = std::find_if(its.begin(), its.end(), [&](const auto& one) {
+                for (std::size_t k = 0; k != of; ++k)
+                    if (std::abs(one[k] - e[k]) > 0.0101) return false;
+                return true;
+            });
+            CAPTURE(e[0], e[1], e[2], e[3]);
+            REQUIRE(near != its.end());
+            its.erase(near);
+        }
+    };
+    places boxes, arrows;
+    std::map<std::size_t, places::value_type> ends;
+    for (rank_t r = 0; r != run.size; ++r) {
+        double free_ns = run.arrival_ns[r];
+        for (std::size_t i = run.first[r]; i != run.first[r + 1]; ++i) {
+            const traced_deed& d = run.deeds[i];
+            const auto box = [&](double from, double to) {
+                boxes.push_back({x(from), y(r) - 7.5, std::max(1.2, (to - from) * scale), 15});
+            };
+            if (d.verb == verb::receive && d.begin_ns > free_ns) box(free_ns, d.begin_ns);
+            box(d.begin_ns, d.end_ns);
+            free_ns = d.end_ns;
+            if (d.verb == verb::send) {
+                const double down = d.peer > r ? 7.5 : -7.5;
+                ends[d.message][0] = x(d.end_ns), ends[d.message][1] = y(r) + down;
+                ends[d.message][3] = y(d.peer) - down;
+            }
+            if (d.verb == verb::receive) ends[d.message][2] = x(d.begin_ns);
+        }
+    }
+    for (const auto& [message, at] : ends) arrows.push_back(at);
+    std::string text = out.str();
+    text.erase(0, text.find("</defs>"));
+    check_same(numbers_of(text, {"M", " ", "h", "v"}, "<path d=\"M"), boxes, 4);
+    text.erase(0, text.find("<g stroke")); // what stands before is the legend
+    check_same(numbers_of(text, {"x1=\"", "y1=\"", "x2=\"", "y2=\""}, "<line"), arrows, 4);
 }
 
 template <class P, class M>
@@ -82,6 +161,7 @@ void check(const P& plan, const M& model, const sim_options& options) {
         CHECK(t.begin_ns >= s.end_ns);
     }
 
+    check_picture(run);
     std::ostringstream svg, chrome;
     export_svg(svg, run, {.title = "a <b> & \"c\""});
     export_chrome(chrome, run, "a \"b\"");

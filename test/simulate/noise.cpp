@@ -13,6 +13,7 @@
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace {
 
@@ -66,6 +67,26 @@ TEST_CASE("noise: work ends when a clock that ticks through the interruptions sa
     CHECK(fixed.work(0, 0, 12) == 32);
     CHECK(fixed.work(0, 11, 0) == 31);
     CHECK(fixed.work(0, 100, 1.5) == 121.5);
+}
+
+// Recordings and papers name a seed: what it means stays as it is.
+TEST_CASE("noise: a seed means the same interruptions in every version, of each source others") {
+    const auto pattern = [](const noise& n, rank_t r) { // a rank's first 64 nanoseconds: has it them?
+        std::string text;
+        const bough::detail::noise_of_ranks ranks(n, 3);
+        for (int t = 0; t != 64; ++t) text += ranks.work(r, t, 1) == t + 1 ? '.' : '#';
+        return text;
+    };
+    const noise::interruption often{.window_ns = 16, .min_ns = 1, .max_ns = 5, .per_1000 = 700};
+    const noise::daemon regular{.period_ns = 32, .duration_ns = 3};
+    const noise one{.seed = 5, .interruptions = {often}}, three{.seed = 5, .interruptions = {often, often, often}};
+    const noise two_daemons{.seed = 5, .daemons = {regular, regular}};
+    CHECK(pattern(one, 0) == "..........................###...#####............#..............");
+    CHECK(pattern(one, 2) == ".......................#####....................................");
+    CHECK(pattern(three, 0) == "###.....###...........#######...#####.....###....#...#####......");
+    CHECK(pattern(three, 2) == ".....#########.........#########............####......###...####");
+    CHECK(pattern(two_daemons, 0) == "...................###.........###.................###.........#");
+    CHECK(pattern(two_daemons, 2) == "...............###.............................###..............");
 }
 
 TEST_CASE("noise: both engines price it alike, in both modes") {
