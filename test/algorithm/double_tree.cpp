@@ -99,6 +99,16 @@ TEST_CASE("double trees: any number of ranks and blocks, in n + 2 floor(log2(p -
             }
 }
 
+TEST_CASE("double trees: the natural number of blocks is twice that of the levels, and at least two") {
+    for (rank_t p = 1; p <= 1030; ++p) {
+        block_t levels = 0; // of a tree in which all ranks but the root are in heap order
+        for (rank_t r = p - 1; r != 0; r /= 2) ++levels;
+        CAPTURE(p);
+        CHECK(detail::two_tree_natural_blocks(p) == std::max<block_t>(2, 2 * levels));
+    }
+    CHECK(detail::two_tree_natural_blocks(~rank_t{0}) == 64);
+}
+
 TEST_CASE("double trees: one rank, and no blocks") {
     for (const rank_t p : {1u, 2u, 6u})
         for (const block_t n : {0u, 1u, 5u}) {
