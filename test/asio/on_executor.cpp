@@ -4,6 +4,7 @@
 #include "asio/flights.hpp"
 #include "support/catch.hpp"
 #include "support/priced.hpp"
+#include "support/until.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/asio/async.hpp>
 #include <bough/asio/on_executor.hpp>
@@ -18,6 +19,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -41,6 +43,42 @@ struct talkative : forwarding_transport<T> {
         events[0].id = std::uint64_t{0x7fff'ffff} << 32;
         return 1;
     }
+};
+
+// Counts how often it is asked for notifications.
+template <Transport T>
+class counting_arms : public forwarding_transport<T> {
+public:
+    counting_arms(T inner, int& arms) : forwarding_transport<T>(std::move(inner)), arms_(&arms) {}
+    int descriptor() { return this->inner_.descriptor(); }
+    bool arm() { return ++*arms_, this->inner_.arm(); }
+    void disarm() { this->inner_.disarm(); }
+
+private:
+    int* arms_;
+};
+
+// Keeps its messages until it is flushed, or says so.
+template <Transport T>
+class gathering : public forwarding_transport<T> {
+public:
+    gathering(T inner, int& flushes) : forwarding_transport<T>(std::move(inner)), flushes_(&flushes) {}
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        ++accepted_;
+        return this->inner_.post_send(to, tag, bytes, id);
+    }
+    std::size_t poll(std::span<event> events) { return this->inner_.poll(events); }
+    void flush() {
+        ++*flushes_;
+        handed_over_ = accepted_;
+    }
+    bool unsent() const noexcept { return handed_over_ != accepted_; }
+    std::uint64_t accepted(rank_t) const noexcept { return accepted_; }
+    std::uint64_t handed_over(rank_t) const noexcept { return handed_over_; }
+
+private:
+    int* flushes_;
+    std::uint64_t accepted_ = 0, handed_over_ = 0;
 };
 
 // An executor of an io_context that has no memory for what is posted next, so many times.
@@ -113,6 +151,53 @@ TEST_CASE("on_executor: a deadline passes, whatever the traffic") {
     async_allreduce(comm, x, plus{}, [&](boost::system::error_code ec) { seen = ec; });
     io.run_for(std::chrono::seconds(20));
     CHECK(seen == errc::deadline);
+}
+
+TEST_CASE("on_executor: each operation that waits does so by the descriptor, also when an earlier one has ended") {
+    boost::asio::io_context io;
+    in_process world{2};
+    int arms = 0;
+    communicator first{on_executor{counting_arms{world.connect(0), arms}, io}, {.timeout_ns = 60'000'000'000}};
+    communicator second{world.connect(1), {.timeout_ns = 60'000'000'000}};
+    for (int round = 0; round != 3; ++round) {
+        int x = 1, y = 2;
+        const int before = arms;
+        bool ended = false;
+        async_allreduce(first, std::span(&x, 1), plus{}, [&](boost::system::error_code ec) { ended = !ec; });
+        const auto turn = [&] {
+            if (io.stopped()) io.restart();
+            io.run_one_for(std::chrono::milliseconds(1));
+            second.progress();
+        };
+        bough_test::until([&] { return arms != before; }, turn);
+        operation op = start_allreduce(second, std::span(&y, 1), plus{});
+        bough_test::until([&] { return ended && op.done(); }, turn);
+        CHECK(x == 3);
+        CHECK(y == 3);
+        for (int i = 0; i != 10; ++i) io.poll(); // those who were waited for are told that nobody waits
+    }
+}
+
+TEST_CASE("on_executor: what a transport keeps is flushed") {
+    static_assert(GatheringTransport<gathering<in_process::endpoint>>);
+    boost::asio::io_context io;
+    in_process world{2};
+    int flushes = 0;
+    communicator first{on_executor{gathering{world.connect(0), flushes}, io}, {.timeout_ns = 60'000'000'000}};
+    communicator second{world.connect(1), {.timeout_ns = 60'000'000'000}};
+    int x = 1, y = 2;
+    operation op = start_allreduce(second, std::span(&y, 1), plus{});
+    bool ended = false;
+    async_allreduce(first, std::span(&x, 1), plus{}, [&](boost::system::error_code ec) { ended = !ec; });
+    bough_test::until([&] { return ended && op.done(); },
+                      [&] {
+                          if (io.stopped()) io.restart();
+                          io.run_one_for(std::chrono::milliseconds(1));
+                          second.progress();
+                      });
+    CHECK(flushes != 0);
+    CHECK(x == 3);
+    CHECK(y == 3);
 }
 
 TEST_CASE("on_executor: what cannot be posted is thrown, and later calls have their turns") {
