@@ -2,6 +2,8 @@
 // Named calls that wait for their turn: what they keep, how long they wait, and what becomes of them when
 // their communicator goes, or the group shrinks.
 #include "support/catch.hpp"
+#include "support/child_of_fork.hpp"
+#include "support/until.hpp"
 #include <bough/algorithm/ring.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
@@ -47,6 +49,10 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 using ints = std::vector<int>;
 using counts = std::vector<std::size_t>;
+
+static_assert(bough::detail::number_of_name({}) == 0, "a call without a name");
+static_assert(bough::detail::number_of_name("") != 0 && bough::detail::number_of_name("a") != 0);
+static_assert(bough::detail::number_of_name("a") != bough::detail::number_of_name("b"));
 
 } // namespace
 
@@ -463,3 +469,48 @@ TEST_CASE("named: one call too many ends those whose time is up, and is an error
     });
     CHECK(wrong == 0);
 }
+
+TEST_CASE("named: a name of any length is kept whole, beside what else a call keeps") {
+    for (std::size_t n = 1; n <= 64; ++n) {
+        in_process world{2};
+        communicator comm{world.connect(0)}, other{world.connect(1)};
+        comm.set_timeout(1ms);
+        const std::string name = std::string(n - 1, 'n') + '!';
+        ints own{1}, gathered(3);
+        operation op = start_allgatherv(comm, own, gathered, counts{1, 2}, named{std::string(name)});
+        use_stack();
+        try {
+            op.wait(); // the other rank does not come
+            FAIL("it has ended well");
+        } catch (const error& e) {
+            CAPTURE(n, e.what());
+            CHECK(has(e.what(), '\'' + name + '\''));
+        }
+    }
+}
+
+#if defined(__unix__)
+TEST_CASE("named: in the child of a fork, calls that wait for their turn, or have had it, have ended") {
+    for (const bool in_turn : {false, true}) {
+        CAPTURE(in_turn);
+        in_process world{2};
+        communicator first{world.connect(0)}, other{world.connect(1)};
+        auto &here = in_turn ? first : other,
+             &there = in_turn ? other : first; // the first rank's calls wait for no turn
+        int x = 1, y = 1;
+        operation op = start_allreduce(here, std::span(&x, 1), plus{}, named{"it"});
+        for (int i = 0; i != 100; ++i) here.progress();
+        CHECK_FALSE(op.done());
+        CHECK(bough_test::holds_in_child("wait", [&] { return bough_test::says_forked_child(op); }));
+        CHECK(bough_test::holds_in_child("destroy", [&] { return operation(std::move(op)).done() || true; }));
+        CHECK_FALSE(op.done());
+        operation its = start_allreduce(there, std::span(&y, 1), plus{}, named{"it"});
+        bough_test::until([&] { return op.done() && its.done(); },
+                          [&] {
+                              here.progress();
+                              there.progress();
+                          });
+        CHECK((x == 2 && y == 2));
+    }
+}
+#endif
