@@ -137,3 +137,39 @@ TEST_CASE("findings: nothing has failed, or a rank says of its failure what no o
     CHECK(d.ranks == std::vector<rank_t>{1});
     CHECK(d.sentence == "rank 1 says: the op threw an exception");
 }
+
+TEST_CASE("findings: a rank that came after others had given up came too late, and by how much") {
+    const auto given_up = made_call(7, failed, errc::deadline); // from 70 to 75
+    std::vector<recording> all{of_rank(0, {given_up}), of_rank(1, {made_call(7, in_flight)}), of_rank(2, {given_up})};
+    all[0].head.poison = detail::status_record::of(deadline_of(1, absence::not_come));
+    all[1].calls[0].begin = 82;
+    const diagnosis d = found(all);
+    CHECK(d.what == cause::not_called);
+    CHECK(d.ranks == std::vector<rank_t>{1});
+    CHECK(d.sentence == "rank 1 came too late to operation #7, 12 ns after others");
+}
+
+TEST_CASE("findings: ranks, sizes and times in words") {
+    using list = std::vector<rank_t>;
+    const auto ranks = [](const list& some) { return detail::ranks_text(some); };
+    CHECK(ranks({5}) == "rank 5");
+    CHECK(ranks({1, 2}) == "ranks 1 and 2");
+    CHECK(ranks({1, 2, 3}) == "ranks 1-3");
+    CHECK(ranks({1, 2, 4}) == "ranks 1, 2 and 4");
+    CHECK(ranks({0, 1, 2, 3, 5, 7}) == "ranks 0-3, 5 and 7");
+    CHECK(ranks({0, 2, 4, 5, 6}) == "ranks 0, 2 and 4-6");
+    CHECK(ranks({0, 2, 4, 6, 8, 10, 12, 14, 16}) == "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 16");
+    CHECK(ranks({0, 2, 4, 6, 8, 10, 12, 14, 16, 18}) == "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 2 others");
+    CHECK(detail::bytes_text(0) == "0 bytes");
+    CHECK(detail::bytes_text(1) == "1 byte");
+    CHECK(detail::bytes_text(1023) == "1023 bytes");
+    CHECK(detail::bytes_text(1024) == "1 KiB");
+    CHECK(detail::bytes_text(1025) == "1025 bytes");
+    CHECK(detail::bytes_text(3u << 20) == "3 MiB");
+    CHECK(detail::bytes_text(std::uint64_t{5} << 30) == "5 GiB");
+    CHECK(detail::duration_text(999) == "999 ns");
+    CHECK(detail::duration_text(1'000) == "1.0 us");
+    CHECK(detail::duration_text(12'000) == "12 us");
+    CHECK(detail::duration_text(2'300'000) == "2.3 ms");
+    CHECK(detail::duration_text(10'000'000'000) == "10 s");
+}
