@@ -3,11 +3,13 @@
 #include "support/catch.hpp"
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/remote/in_process.hpp>
 #include <bough/remote/simulated.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -66,4 +68,35 @@ TEMPLATE_TEST_CASE("pending puts: bytes that change before the completion are a 
     check(a, {}, [](bytes& first, bytes&) { std::reverse(first.begin(), first.end()); });
     check({}, b, [](bytes&, bytes& second) { std::reverse(second.begin(), second.end()); });
     CHECK(violations_after<TestType>(a, b, true, [](bytes&, bytes&) {}) == 0);
+}
+
+TEMPLATE_TEST_CASE("pending puts: none goes to its own rank, to one that is not there, or to one that is lost", "",
+                   simulated_regions, scattered_regions, in_process_regions) {
+    TestType world(3);
+    auto from = world.connect(0);
+    std::optional to{world.connect(1)};
+    const auto other = world.connect(2);
+    bytes memory(64);
+    const exposure place = to->expose(memory), own = from.expose(memory);
+    const bytes few = counted(8, 1);
+    const auto fails = [&](rank_t r, const exposure& at) {
+        bool all = from.put(r, 0, few, {}, 1) == posted::failed && from.put_exposed(r, at, few, 2) == posted::failed;
+        if constexpr (requires { from.flush(r, 3); }) all &= from.flush(r, 3) == posted::failed;
+        return all;
+    };
+    REQUIRE(place);
+    CHECK(fails(0, own));
+    CHECK(fails(3, place));
+    CHECK(fails(no_rank, place));
+    CHECK(from.put_exposed(1, place, few, 4) != posted::failed);
+    from.conceal(own);
+    to.reset();
+    event seen[4];
+    for (bool is_told = false; !is_told;) {
+        const std::size_t found = from.poll(seen);
+        for (std::size_t i = 0; i != found; ++i) is_told |= seen[i].what == event::kind::lost && seen[i].peer == 1;
+        if constexpr (requires { world.advance(); })
+            if (found == 0) REQUIRE(world.advance());
+    }
+    CHECK(fails(1, place));
 }
