@@ -2,7 +2,10 @@
 #include "support/catch.hpp"
 #include <bough/interchange/network.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 using bough::network;
 using bough::read_network;
@@ -34,6 +37,18 @@ TEST_CASE("network files: what is written is read again") {
     }
 }
 
+TEST_CASE("network files: the extents of a mesh are written as those of a torus; older files call them torus") {
+    const network mesh = network::mesh({3, 2}, 2);
+    CHECK(mesh.extents == std::vector<std::uint32_t>{3, 2});
+    std::string text = write_network(mesh);
+    const std::size_t at = text.find("grid 3 2\n");
+    REQUIRE(at != std::string::npos);
+    text.replace(at, 4, "torus");
+    const bough::network_file file = read_network(text);
+    REQUIRE(file.network.has_value());
+    CHECK(*file.network == mesh);
+}
+
 TEST_CASE("network files: comments, blanks and order do not matter") {
     const bough::network_file file = read_network(
         "# two hosts\n\n  cable 0\t2 12.5 # the first\r\nplace 1 0\nhop 5e1\nswitches 1\ncable 2 1 3\nhosts 2");
@@ -52,7 +67,7 @@ TEST_CASE("network files: what is wrong is said, with its line") {
     CHECK(fault_of_network("hosts two") == "line 1: hosts: needs a number from 1 to 4096");
     CHECK(fault_of_network("hosts 2 3") == "line 1: hosts: there is more in the line");
     CHECK(fault_of_network("hosts 2\nwire 0 1 1") ==
-          "line 2: there is no 'wire'; known are hosts, switches, hop, cable, torus, place");
+          "line 2: there is no 'wire'; known are hosts, switches, hop, cable, grid, place");
     for (const char* speed : {"0", "-1", "inf", "nan", "", "fast", "1,5", "1.5x", "1e999", "1e"})
         CHECK(fault_of_network(std::string("hosts 2\ncable 0 1 ") + speed) ==
               "line 2: cable: needs a speed in bytes per ns that is finite and above 0");
@@ -65,11 +80,12 @@ TEST_CASE("network files: what is wrong is said, with its line") {
     CHECK(fault_of_network("hosts 2\ncable 0 1 1\nplace 0 2") == "line 3: place: there is no host 2; the last is 1");
     CHECK(fault_of_network("hosts 1\nplace") == "line 2: place: needs the host of each rank, as 'place 1 0'");
     CHECK(fault_of_network("hosts 1\nplace x") == "line 2: place: needs the host of each rank, as 'place 1 0'");
-    CHECK(fault_of_network("hosts 1\ntorus 2 3") == "line 2: torus: extents: their product is not the number of hosts");
-    CHECK(fault_of_network("hosts 1\ntorus 2 2 65536 65536 65536 65536 0") ==
-          "line 2: torus: extents: their product is not the number of hosts");
-    CHECK(fault_of_network("torus 2 2\ntorus 2 2") == "line 2: torus: said twice");
-    CHECK(fault_of_network("torus 2x2") == "line 1: torus: needs extents, as 'torus 8 8'");
+    CHECK(fault_of_network("hosts 1\ngrid 2 3") == "line 2: grid: extents: their product is not the number of hosts");
+    CHECK(fault_of_network("hosts 1\ngrid 2 2 65536 65536 65536 65536 0") ==
+          "line 2: grid: extents: their product is not the number of hosts");
+    CHECK(fault_of_network("grid 2 2\ngrid 2 2") == "line 2: grid: said twice");
+    CHECK(fault_of_network("torus 2 2\ngrid 2 2") == "line 2: grid: said twice");
+    CHECK(fault_of_network("grid 2x2") == "line 1: grid: needs extents, as 'grid 8 8'");
     CHECK(fault_of_network("hosts 2") == "network: not connected: there is no way between two hosts with ranks");
     // A host forwards nothing, so it joins no others.
     for (const char* row : {"hosts 3\ncable 0 1 1\ncable 1 2 1", "hosts 3\ncable 0 1 1\ncable 0 2 1"})

@@ -33,7 +33,7 @@ candidate_list usual_and(const dimensions& at, const network& over) {
 
 } // namespace
 
-TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate elsewhere") {
+TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate where there is no grid") {
     network torus = network::torus({4, 4}, 50, 200);
     torus.hop_ns = 50;
     const dimensions at{.size = 16};
@@ -48,7 +48,6 @@ TEST_CASE("on_network: swing wins on a torus of its extents, and is no candidate
     CHECK(to_string(d).find("its busiest link alone takes that long") != std::string::npos);
 
     CHECK(usual_and({.size = 15}, torus).list.size() == 3);
-    CHECK(usual_and(at, network::mesh({4, 4}, 50, 200)).list.size() == 3);
     CHECK(usual_and(at, network::crossbar(16, 50)).list.size() == 3);
     torus.placement = {1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     CHECK(usual_and(at, torus).list.size() == 3);
@@ -105,7 +104,26 @@ TEST_CASE(
     CHECK(winner(1 << 16, true) == any_algorithm(trivance_census{grid}));
     CHECK(winner(1 << 16, false) == any_algorithm(trivance_allreduce{grid}));
     CHECK(usual_and({.size = 16}, network::torus({4, 4}, 50, 200)).list.size() == 6); // not for powers of two
-    CHECK(usual_and(at, network::mesh({3, 9}, 50, 200)).list.size() == 3);
+    CHECK(usual_and(at, network::mesh({3, 9}, 50, 200)).list.size() == 7);            // on a mesh, too
+}
+
+TEST_CASE("on_network: bucket wins on a mesh with long vectors, swing with shorter ones") {
+    for (const std::vector<std::uint32_t>& extents : {std::vector<std::uint32_t>{8, 8}, {4, 16}}) {
+        network mesh = network::mesh(extents, 50, 200);
+        mesh.hop_ns = 50;
+        const grid_extents grid{extents[0], extents[1]};
+        const dimensions at{.size = 64};
+        const auto winner = [&](std::uint64_t bytes) {
+            const problem what{.bytes = bytes};
+            const decision d = choose(usual_and(at, mesh), at, what, on_network{mesh, over_costs});
+            REQUIRE(d);
+            return d.winner().what.algorithm;
+        };
+        CHECK(winner(32 << 20) == any_algorithm(bucket_allreduce{grid}));
+        CHECK(winner(1 << 20).get<swing_allreduce>() != nullptr);
+        // Short vectors have no use for either.
+        CHECK(winner(64).get<swing_allreduce>() == nullptr);
+    }
 }
 
 TEST_CASE("on_network: two chains win on ranks in a row that send both ways at once, and are no candidate elsewhere") {

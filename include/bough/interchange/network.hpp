@@ -10,8 +10,8 @@
 //   hop 50                           ns that each link of a path adds; 0 if there is no such line
 //   cable 0 2 12.5                   between two vertices, in bytes per ns each way
 //   cable 1 2 12.5
-//   torus 2 1                        the extents of a torus, whose hosts are numbered as network::torus
-//                                    numbers them
+//   grid 2 1                         the extents of a torus or a mesh, whose hosts are numbered as
+//                                    network::torus numbers them; torus 2 1 says the same
 //   place 1 0                        the host of rank 0, of rank 1, ...; rank r on host r if there is
 //                                    no such line
 // Words are separated by blanks. Speeds and times are written so that reading gives the same doubles.
@@ -72,13 +72,13 @@ public:
                 number(hop_ns_, 0, "hop: needs a time in ns that is finite and not negative");
             else if (what == "cable")
                 cable();
-            else if (what == "torus")
-                list(extents_, extents_line_, "torus", "extents, as 'torus 8 8'");
+            else if (what == "grid" || what == "torus")
+                list(extents_, extents_line_, "grid", "extents, as 'grid 8 8'");
             else if (what == "place")
                 list(placement_, place_line_, "place", "the host of each rank, as 'place 1 0'");
             else
                 return fail("there is no '" + std::string(what) +
-                            "'; known are hosts, switches, hop, cable, torus, place");
+                            "'; known are hosts, switches, hop, cable, grid, place");
             if (file_.fault.none() && !word().empty()) fail(std::string(what) + ": there is more in the line");
         }
         if (!file_.fault.none()) return std::move(file_);
@@ -178,7 +178,7 @@ private:
         if (const status bad = made.check(hosts_)) return fail(bad.argument);
         made.extents = std::move(extents_);
         line_ = extents_line_;
-        if (const status bad = made.check(hosts_)) return fail(std::string("torus: ") + bad.argument);
+        if (const status bad = made.check(hosts_)) return fail(std::string("grid: ") + bad.argument);
         made.placement = std::move(placement_);
         file_.network = std::move(made);
         return std::move(file_);
@@ -214,7 +214,7 @@ inline std::string write_network(const network& n) {
         for (const std::uint32_t value : values) text += ' ' + std::to_string(value);
         text += '\n';
     };
-    list("torus", n.extents);
+    list("grid", n.extents);
     list("place", n.placement);
     return text;
 }

@@ -4,8 +4,8 @@
 //
 //   auto from = standard_candidates<goal::allreduce>(at, what);
 //   add_network_candidates(from, at, what, network);
-//   // on a torus: swing, bucket, trivance; with one slow cable: slow_rank; where switches have groups of
-//   // hosts: swing on a ring; on ranks in a row: dual_root; on up to 8 ranks: packed trees
+//   // on a torus or a mesh: swing, bucket, trivance; with one slow cable: slow_rank; where switches have
+//   // groups of hosts: swing on a ring; on ranks in a row: dual_root; on up to 8 ranks: packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
 // The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
@@ -115,8 +115,9 @@ inline constexpr rank_t most_ranks_packed = 8;
 
 } // namespace detail
 
-// On a torus with a rank on each host, in the order of hosts: swing and bucket, for allreduce,
-// reduce_scatter and allgather; and trivance, for allreduce, if the extents are powers of three. If all
+// On a torus or a mesh with a rank on each host, in the order of hosts: swing and bucket, for allreduce,
+// reduce_scatter and allgather; and trivance, for allreduce, if the extents are powers of three. Two ends of
+// a mesh have no cable between them, so what closes a ring crosses it; the price says what that takes. If all
 // that joins one rank's host is slower than that of any other: slow_rank, for allreduce. If several
 // switches have several hosts each: swing on one ring, for these three. If the ranks stand in a row, as
 // on a mesh of one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather and

@@ -72,7 +72,7 @@ public:
     constexpr const std::vector<link>& links() const noexcept { return links_; }
 
     double hop_ns = 0; // what each link of a path adds
-    // Of a torus: host h is at h modulo the first in the first dimension.
+    // Of a torus or a mesh: host h is at h modulo the first in the first dimension.
     std::vector<std::uint32_t> extents{};
     std::vector<std::uint32_t> placement{}; // the host of each rank; empty: rank r on host r modulo hosts
     // Pre: places(rank + 1).
@@ -352,7 +352,7 @@ private:
             }
             weight *= e;
         }
-        if (closed) n.extents = extents;
+        n.extents = extents;
         n.route();
         return n;
     }
