@@ -69,6 +69,27 @@ TEST_CASE("choose takes the arrival-aware tree if ranks are late, the postal tre
     CHECK(chosen(late) == 1);
 }
 
+TEST_CASE("choose: however late the last rank is, reduce takes what ends soonest after it", "[select][arrivals]") {
+    const dimensions at{.size = 16};
+    const problem what{.bytes = 64};
+    const auto taken = [&](std::uint64_t late_ns) {
+        std::vector<std::uint64_t> times(16, 0);
+        times[5] = late_ns;
+        candidate_list from = standard_candidates<goal::reduce>(at, what);
+        add_fitted_trees(from, at, what, nic, times);
+        const model::arriving seen{nic, times};
+        const decision d = choose(from, at, what, seen);
+        CHECK(d.winner().what == choose(from, at, what, seen, {.price_all = true}).winner().what);
+        const plan_ref plan(d.winner().what.algorithm, {at.size, 0, d.winner().blocks});
+        return price_of(seen, what, plan) - static_cast<double>(late_ns);
+    };
+    const double least = taken(1'000'000);
+    for (const std::uint64_t ms : {10u, 100u, 10'000u, 3'600'000u}) {
+        CAPTURE(ms);
+        CHECK(taken(ms * 1'000'000) <= least * (1 + equal_price_share));
+    }
+}
+
 TEST_CASE("fitted trees: who needs rank order is offered the postal tree where it keeps it", "[select][arrivals]") {
     const problem what{.bytes = 8};
     const choose_options in_order{.needed = order_preserving};

@@ -101,3 +101,43 @@ TEST_CASE("late_ranks: however late a rank is, what is saved after its arrival d
     for (const std::uint64_t ns : {20'000'000u, 500'000'000u, 4'000'000'000u}) CHECK(hidden(ns) == 7);
     CHECK(hidden(3'600'000'000'000) == 7); // an hour
 }
+
+TEST_CASE("late_ranks: the same, where the model has the times") {
+    const model::alpha_beta_gamma costs{.alpha_ns = 3000, .beta_ns_per_byte = 0.1, .gamma_ns_per_byte = 0};
+    const dimensions at{.size = 8};
+    const problem what{.bytes = 64 << 20};
+    // From the arrival to the end.
+    const auto taken = [&](std::uint64_t late_ns, auto add) {
+        std::vector<std::uint64_t> arrivals(8, 0);
+        arrivals[2] = late_ns;
+        const model::arriving seen{costs, arrivals};
+        auto from = standard_candidates<goal::allreduce>(at, what);
+        add(from, arrivals);
+        const decision d = choose(from, at, what, seen);
+        CHECK(d.last_arrival_ns == static_cast<double>(late_ns));
+        const plan_ref plan(d.winner().what.algorithm, {at.size, 0, d.winner().blocks});
+        CHECK(d.winner().what == choose(from, at, what, seen, {.price_all = true}).winner().what);
+        return price_of(seen, what, plan) - static_cast<double>(late_ns);
+    };
+    const auto hides = [&](candidate_list& from, const std::vector<std::uint64_t>& arrivals) {
+        add_late_rank(from, at, what, arrivals);
+    };
+    const auto as_usual = [](candidate_list&, const std::vector<std::uint64_t>&) {};
+    const double hidden = taken(20'000'000, hides), usual = taken(20'000'000, as_usual);
+    CHECK(hidden < 7.3e6);
+    CHECK(usual > 11e6);
+    for (const std::uint64_t ms : {100u, 1000u, 3000u, 10'000u, 3'600'000u}) {
+        CAPTURE(ms);
+        CHECK(taken(ms * 1'000'000, hides) < hidden * (1 + equal_price_share));
+        CHECK(taken(ms * 1'000'000, as_usual) < usual * (1 + equal_price_share));
+    }
+    // Both are known: the later of them counts, and where one rank has both, their sum.
+    const std::vector<std::uint64_t> arrivals{0, 700, 0, 0, 0, 0, 0, 0};
+    const any_cost_model erased = model::arriving{costs, arrivals};
+    CHECK(erased.last_arrival_ns({}, 8) == 700);
+    CHECK(erased.last_arrival_ns({}, 1) == 0);
+    CHECK(erased.last_arrival_ns({.late = 0, .late_ns = 900}, 8) == 900);
+    CHECK(erased.last_arrival_ns({.late = 1, .late_ns = 900}, 8) == 1600);
+    CHECK(any_cost_model(costs).last_arrival_ns({.late = 1, .late_ns = 900}, 8) == 900);
+    CHECK(any_cost_model(costs).last_arrival_ns({}, 8) == 0);
+}

@@ -6,6 +6,7 @@
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/lowest_bit_first.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/print_decision.hpp>
@@ -108,11 +109,11 @@ TEST_CASE(
 }
 
 TEST_CASE("on_network: bucket wins on a mesh with long vectors, swing with shorter ones") {
-    for (const std::vector<std::uint32_t>& extents : {std::vector<std::uint32_t>{8, 8}, {4, 16}}) {
+    for (const std::vector<std::uint32_t>& extents : {std::vector<std::uint32_t>{8, 8}, {4, 8}}) {
         network mesh = network::mesh(extents, 50, 200);
         mesh.hop_ns = 50;
         const grid_extents grid{extents[0], extents[1]};
-        const dimensions at{.size = 64};
+        const dimensions at{.size = mesh.hosts()};
         const auto winner = [&](std::uint64_t bytes) {
             const problem what{.bytes = bytes};
             const decision d = choose(usual_and(at, mesh), at, what, on_network{mesh, over_costs});
@@ -154,6 +155,30 @@ TEST_CASE("on_network: two chains win on ranks in a row that send both ways at o
     CHECK(chains(at, row) != 0);
     row.placement = {0, 2, 4, 6, 7, 5, 3, 1};
     CHECK(chains(at, row) == 0);
+}
+
+TEST_CASE("on_network: what ends soonest after the last rank has come wins, however late that is") {
+    const network over = network::crossbar(8, 10);
+    const dimensions at{.size = 8};
+    const problem what{.bytes = 1 << 16};
+    // Whichever comes first wins if all count as equal.
+    const auto from = candidates<goal::allreduce>(halving_doubling{}, circulant{}, ring{});
+    const auto chosen = [&](std::uint64_t late_ns) {
+        std::vector<std::uint64_t> arrivals(8, 0);
+        arrivals[2] = late_ns;
+        const model::arriving costs{over_costs, arrivals};
+        const decision d = choose(from, at, what, on_network{over, costs});
+        REQUIRE(d);
+        CAPTURE(late_ns, to_string(d));
+        CHECK(d.last_arrival_ns == static_cast<double>(late_ns));
+        double best = d.winner().predicted_ns;
+        for (const prospect& p : d.prospects) best = std::min(best, p.predicted_ns);
+        CHECK(d.winner().predicted_ns <= best + (best - d.last_arrival_ns) * equal_price_share);
+        return d.winner().what;
+    };
+    const candidate soonest = chosen(500'000);
+    for (const std::uint64_t late_ns : {50'000'000u, 500'000'000u, 4'000'000'000u}) CHECK(chosen(late_ns) == soonest);
+    CHECK(soonest != from.list.front());
 }
 
 TEST_CASE("on_network: a slow cable is gone around, and only a slow one") {

@@ -7,6 +7,7 @@
 //   costs.walk(plan_ref(plan), what, terms)      the same, of some ranks that stand for all, or no further than needed
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
 //   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
+//   costs.last_arrival_ns(what, size)            when the last rank comes
 //   costs.check(size)                            an error that names the costs, if some are not costs
 //   any_cost_model{}                             no model
 //
@@ -144,6 +145,19 @@ constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_
             static_cast<double>(what.late_ns)};
 }
 
+// When the last of `size` ranks comes, by the model and the problem.
+template <CostModel M>
+constexpr double last_arrival_ns(const M& model, const problem& what, rank_t size) {
+    if constexpr (requires { model.arrival_ns(rank_t{0}); }) {
+        const auto seen = share_cores(model, what, size);
+        double last = 0;
+        for (rank_t r = 0; r != size; ++r) last = std::max(last, seen.arrival_ns(r));
+        return last;
+    } else {
+        return what.late < size ? static_cast<double>(what.late_ns) : 0;
+    }
+}
+
 // The sink that adds up how long the steps of one rank keep its core busy.
 template <CostModel M>
 class work_of_rank {
@@ -260,6 +274,10 @@ public:
     // By rank, the group in which it lies, if pairs of ranks differ by nothing else than whether both lie
     // in one; otherwise null. Walks of such a model may be folded.
     const rank_t* groups_of_ranks() const noexcept { return functions_->groups_of_ranks(model_.data()); }
+    // When the last of `size` ranks comes, as far as the model or the problem knows. No plan ends before.
+    double last_arrival_ns(const problem& what, rank_t size) const {
+        return functions_->last_arrival_ns(model_.data(), what, size);
+    }
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }
@@ -288,6 +306,7 @@ private:
         cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
         message_costs (*costs_of)(const std::byte*, rank_t, rank_t, std::uint64_t, const problem&, rank_t);
         const rank_t* (*groups_of_ranks)(const std::byte*) noexcept;
+        double (*last_arrival_ns)(const std::byte*, const problem&, rank_t);
         bool homogeneous;
     };
     template <class M>
@@ -309,8 +328,12 @@ private:
         return nullptr;
     }
     template <class M>
-    static constexpr functions functions_of{&walk_by<M>, &busy_ns<M>, &message_of<M>, &groups_by<M>,
-                                            is_homogeneous_v<M>};
+    static double last_of(const std::byte* model, const problem& what, rank_t size) {
+        return detail::last_arrival_ns(model_at<M>(model), what, size);
+    }
+    template <class M>
+    static constexpr functions functions_of{&walk_by<M>,   &busy_ns<M>, &message_of<M>,
+                                            &groups_by<M>, &last_of<M>, is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
     const functions* functions_ = nullptr;

@@ -125,6 +125,7 @@ struct decision {
     // to all of them (no_rank).
     std::vector<message_way> ways{};
     rank_t ways_of = no_rank;
+    double last_arrival_ns = 0; // when the last rank comes, if that is known: within every price
 
     // Was there a candidate that may be taken?
     explicit operator bool() const noexcept {
@@ -136,7 +137,8 @@ struct decision {
 
 // Prices that differ by less than this share count as equal: a model is not exact, and the rounding
 // of block sizes alone makes such differences. Among equals, the first that was given wins. The time
-// until a late rank comes (problem::late) is the same for all plans, and does not count.
+// until the last rank comes (problem::late, model::arriving) is the same for all plans, and does not
+// count.
 inline constexpr double equal_price_share = 1.0 / 512;
 
 // What is required, and how much work the choice may be.
@@ -229,14 +231,13 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
         });
 }
 // The highest price that is as good as this one.
-constexpr double as_good_as(double ns, const problem& what) noexcept {
-    const double late_ns = what.late == no_rank ? 0 : static_cast<double>(what.late_ns);
-    return ns + (ns > late_ns ? ns - late_ns : 0) * equal_price_share;
+constexpr double as_good_as(double ns, double last_arrival_ns) noexcept {
+    return ns + (ns > last_arrival_ns ? ns - last_arrival_ns : 0) * equal_price_share;
 }
 // The winner is the first of those that are as good as the best. Those behind it are sorted by price.
 template <int = 0>
 void put_winner_first(decision& made, double best_ns) {
-    const double most_ns = as_good_as(best_ns, made.what);
+    const double most_ns = as_good_as(best_ns, made.last_arrival_ns);
     const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
         return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= most_ns;
     });
@@ -260,6 +261,7 @@ template <int = 0>
 decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_cost_model& costs,
                 const choose_options& options = {}) {
     decision made = detail::sort_out(from, at, what, options.needed);
+    made.last_arrival_ns = costs.last_arrival_ns(what, at.size);
     struct open {
         std::size_t index;
         cost_bound bound;
@@ -302,7 +304,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 detail::leave_out(p, exclusion::no_price);
                 continue;
             }
-            const bool hopeless = bound.ns > detail::as_good_as(best_ns, what) || (bound.ns >= best_ns && index > best);
+            const bool hopeless =
+                bound.ns > detail::as_good_as(best_ns, made.last_arrival_ns) || (bound.ns >= best_ns && index > best);
             if (!options.price_all && hopeless) {
                 p.predicted_ns = bound.ns;
                 p.at_least = true;
@@ -317,7 +320,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             std::uint64_t steps = bound.steps;
             if (is_long && (terms.fold = alike.of(p.what.algorithm, d)) != nullptr)
                 steps = steps / at.size * terms.fold->members();
-            if (is_long && !options.price_all) terms.enough_ns = detail::as_good_as(best_ns, what);
+            if (is_long && !options.price_all) terms.enough_ns = detail::as_good_as(best_ns, made.last_arrival_ns);
             const bool estimated = !options.exact && !options.price_all && steps > most_steps / 8 &&
                                    detail::may_be_estimated(p.what.algorithm, from.kind, d, costs, bound);
             double drawn_ns = -1; // the price from smaller plans

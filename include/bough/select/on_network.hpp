@@ -116,12 +116,12 @@ inline constexpr rank_t most_ranks_packed = 8;
 } // namespace detail
 
 // On a torus or a mesh with a rank on each host, in the order of hosts: swing and bucket, for allreduce,
-// reduce_scatter and allgather; and trivance, for allreduce, if the extents are powers of three. Two ends of
-// a mesh have no cable between them, so what closes a ring crosses it; the price says what that takes. If all
-// that joins one rank's host is slower than that of any other: slow_rank, for allreduce. If several
-// switches have several hosts each: swing on one ring, for these three. If the ranks stand in a row, as
-// on a mesh of one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather and
-// reduce_scatter among up to 8 ranks: packed trees, which a search finds for this network.
+// reduce_scatter and allgather; and trivance, for allreduce, if the extents are powers of three. (The ends
+// of a mesh have no cable between them, so what closes a ring crosses the mesh; the price says what that
+// takes.) If all that joins one rank's host is slower than that of any other: slow_rank, for allreduce. If
+// several switches have several hosts each: swing on one ring, for these three. If the ranks stand in a
+// row, as on a mesh of one dimension: dual_root, for allreduce. For broadcast, reduce, allreduce, allgather
+// and reduce_scatter among up to 8 ranks: packed trees, which a search finds for this network.
 template <int = 0>
 void add_network_candidates(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     if (at.size < 2) return;
@@ -167,6 +167,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 const choose_options& options = {}) {
     decision made = detail::sort_out(from, at, what, options.needed);
     made.on_network = true;
+    made.last_arrival_ns = detail::last_arrival_ns(prices.model, problem{}, at.size);
     struct open {
         std::size_t index;
         double bound_ns;
