@@ -68,9 +68,9 @@ TEST_CASE("network files: what is wrong is said, with its line") {
     CHECK(fault_of_network("hosts 2 3") == "line 1: hosts: there is more in the line");
     CHECK(fault_of_network("hosts 2\nwire 0 1 1") ==
           "line 2: there is no 'wire'; known are hosts, switches, hop, cable, grid, place");
-    for (const char* speed : {"0", "-1", "inf", "nan", "", "fast", "1,5", "1.5x", "1e999", "1e"})
+    for (const char* speed : {"0", "-1", "inf", "nan", "", "fast", "1,5", "1.5x", "1e999", "1e", "1e302", "1e-300"})
         CHECK(fault_of_network(std::string("hosts 2\ncable 0 1 ") + speed) ==
-              "line 2: cable: needs a speed in bytes per ns that is finite and above 0");
+              std::string("line 2: cable: needs a speed from 1e-30 to 1e30 bytes per ns, not '") + speed + "'");
     CHECK(fault_of_network("hosts 2\ncable 0") == "line 2: cable: needs two vertices and a speed, as 'cable 0 4 12.5'");
     CHECK(fault_of_network("hosts 2\n\ncable 0 2 1") == "line 3: cable: there is no vertex 2; the last is 1");
     CHECK(fault_of_network("hosts 2\ncable 1 1 1") == "line 2: cable: joins a vertex to itself");

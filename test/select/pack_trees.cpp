@@ -393,8 +393,15 @@ TEST_CASE("pack_trees: one rank, ranks on one host, any root, few trees, few ste
         CHECK(verify(plan_allgather(gathered.algorithm, {.size = p, .blocks = 3 * p})));
     }
 
-    const auto slow = pack_trees<goal::broadcast>(network::crossbar(4, 1e-320), {.size = 4}); // 1 / speed is infinite
-    CHECK(verify(plan_broadcast(slow.algorithm, {.size = 4})));
+    for (const double speed : {network::least_speed, network::most_speed}) {
+        network uneven = network::crossbar(4, 1);
+        uneven.join(0, 4, speed); // a second cable of the root
+        uneven.route();
+        for (const network& over : {network::crossbar(4, speed), uneven}) {
+            const auto found = pack_trees<goal::broadcast>(over, {.size = 4});
+            CHECK(verify(plan_broadcast(found.algorithm, {.size = 4})));
+        }
+    }
 
     for (rank_t root = 0; root != 6; ++root) {
         const auto found = pack_trees<goal::reduce>(ring, {.size = 6, .root = root});

@@ -9,10 +9,13 @@
 #include <bough/simulate/simulate.hpp>
 #include <bough/simulate/statistics.hpp>
 #include <bough/tree/chain.hpp>
+#include <bough/tree/flat.hpp>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <sys/wait.h>
@@ -38,6 +41,22 @@ std::size_t hops(const network& n, std::uint32_t a, std::uint32_t b) {
     }
     REQUIRE(at == b);
     return path.size();
+}
+
+// How a child process ends that calls run(): 0, or the signal.
+template <class F>
+int end_of(F&& run) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        std::signal(SIGABRT, SIG_DFL); // Catch2 has a handler of its own
+        close(2);
+        run();
+        _exit(0);
+    }
+    int how = 0;
+    waitpid(child, &how, 0);
+    return WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how);
 }
 
 } // namespace
@@ -327,31 +346,64 @@ TEST_CASE("network: a placement that leaves a rank without a host is refused") {
     const auto run = [&] {
         (void)bough::simulate(bough::plan_broadcast(bough::chain{}, {.size = 4}), only_latency{0}, {.network = &n});
     };
-    // How a child process ends that calls run(): 0, or the signal.
-    const auto end_of = [&] {
-        const pid_t child = fork();
-        REQUIRE(child >= 0);
-        if (child == 0) {
-            std::signal(SIGABRT, SIG_DFL); // Catch2 has a handler of its own
-            close(2);
-            run();
-            _exit(0);
-        }
-        int how = 0;
-        waitpid(child, &how, 0);
-        return WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how);
-    };
     n.placement = {3, 2, 1, 0};
     CHECK(n.places(4));
-    CHECK(end_of() == 0);
+    CHECK(end_of(run) == 0);
     n.placement = {3, 2, 1};
     CHECK_FALSE(n.places(4));
-    CHECK(end_of() == SIGABRT);
+    CHECK(end_of(run) == SIGABRT);
     n.placement = {3, 2, 1, 4};
     CHECK_FALSE(n.places(4));
-    CHECK(end_of() == SIGABRT);
+    CHECK(end_of(run) == SIGABRT);
     n.placement = {};
     CHECK(n.places(1000)); // round the hosts
+}
+
+TEST_CASE("network: generators refuse more vertices than can be numbered") {
+    constexpr std::uint32_t many = 1u << 16;
+    CHECK(end_of([&] { (void)network::rails(many, many, 1, 1); }) == SIGABRT);
+    CHECK(end_of([&] { (void)network::rails(54161, 79300, 1, 1); }) == SIGABRT);   // 2^32 + 4 hosts
+    CHECK(end_of([&] { (void)network::rails(many, many - 1, 1, 1); }) == SIGABRT); // the hosts alone could be
+    CHECK(end_of([&] { (void)network::dragonfly(many, 1, many, 1); }) == SIGABRT);
+    CHECK(end_of([&] { (void)network::dragonfly(2, 0x8000'0001, 1, 1); }) == SIGABRT); // 3 * 2^32 + 6
+    CHECK(end_of([&] { (void)network::fat_tree(2, 33, 1); }) == SIGABRT);
+    CHECK(end_of([&] { (void)network::fat_tree(many, 3, 1); }) == SIGABRT);
+    CHECK(end_of([&] { (void)network::sockets(many, many, 1, 1, 1, 1); }) == SIGABRT);
+    CHECK(end_of([&] { (void)network::sockets(1, 2, 0x8000'0001, 1, 1, 1); }) == SIGABRT); // 2^32 + 2
+    CHECK(end_of([&] { (void)network::rails(2, 2, 1, 1); }) == 0);
+    CHECK(network::fat_tree(5, 1, 1).hosts() == 5);
+}
+
+TEST_CASE("network: cables are as slow or as fast as the bounds say, and runs over them end") {
+    constexpr double slow = network::least_speed, fast = network::most_speed;
+    const auto run = [](const network& n) {
+        const auto made = bough::simulate(bough::plan_broadcast(bough::chain{}, {.size = n.hosts()}), only_latency{0},
+                                          {.bytes = 1000, .network = &n});
+        CHECK_FALSE(made.deadlock());
+        return made.makespan_ns;
+    };
+    CHECK(run(network::crossbar(3, slow)) == Approx(2000 / slow));
+    CHECK(run(network::crossbar(3, fast)) == Approx(2000 / fast));
+    network both(3, 1);
+    both.join(0, 3, slow);
+    both.join(1, 3, fast);
+    both.join(2, 3, fast);
+    both.route();
+    CHECK(run(both) == Approx(1000 / slow));
+    // Shared by many flows.
+    const auto star = bough::plan_broadcast(bough::flat{}, {.size = 40});
+    for (const double speed : {slow, fast}) {
+        const network n = network::crossbar(40, speed);
+        CHECK(bough::simulate(star, only_latency{0}, {.bytes = 1000, .network = &n}).makespan_ns ==
+              Approx(39'000 / speed));
+    }
+    for (const double bad : {0.0, -1.0, slow / 2, fast * 2, 1e302, 1e-300, 5e-324,
+                             std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+        CAPTURE(bad);
+        CHECK_FALSE(network::is_speed(bad));
+        CHECK(end_of([&] { (void)network::crossbar(2, bad); }) == SIGABRT);
+    }
+    CHECK((network::is_speed(slow) && network::is_speed(fast)));
 }
 
 TEST_CASE("network: alone, a message over a crossbar takes its bytes and its latency") {

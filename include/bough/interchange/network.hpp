@@ -69,7 +69,7 @@ public:
             else if (what == "switches")
                 count(switches_, 0, most_network_vertices - most_network_hosts, "switches");
             else if (what == "hop")
-                number(hop_ns_, 0, "hop: needs a time in ns that is finite and not negative");
+                hop();
             else if (what == "cable")
                 cable();
             else if (what == "grid" || what == "torus")
@@ -128,20 +128,19 @@ private:
                              std::to_string(most)));
         value = found;
     }
-    bool number(double& value, double least, const char* sentence) {
+    void hop() {
         double found = 0;
-        const bool good = parse(word(), found) && found >= least && found < std::numeric_limits<double>::infinity();
-        if (!good) fail(sentence);
-        if (good) value = found;
-        return good;
+        if (!parse(word(), found) || !(found >= 0 && found < std::numeric_limits<double>::infinity()))
+            return void(fail("hop: needs a time in ns that is finite and not negative"));
+        hop_ns_ = found;
     }
     void cable() {
         cable_line c{0, 0, 0, line_};
         if (!parse(word(), c.a) || !parse(word(), c.b))
             return void(fail("cable: needs two vertices and a speed, as 'cable 0 4 12.5'"));
-        constexpr const char* about_speed = "cable: needs a speed in bytes per ns that is finite and above 0";
-        if (!number(c.bytes_per_ns, 0, about_speed)) return;
-        if (c.bytes_per_ns == 0) return void(fail(about_speed));
+        const std::string_view speed = word();
+        if (!parse(speed, c.bytes_per_ns) || !network::is_speed(c.bytes_per_ns))
+            return void(fail("cable: needs a speed from 1e-30 to 1e30 bytes per ns, not '" + std::string(speed) + "'"));
         if (cables_.size() == most_network_cables)
             return void(fail("cable: more than " + std::to_string(most_network_cables)));
         cables_.push_back(c);

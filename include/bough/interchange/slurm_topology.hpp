@@ -31,7 +31,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -247,11 +246,10 @@ private:
 
 } // namespace detail
 
-// Pre: the speeds are finite and above 0.
+// Pre: network::is_speed() of both speeds.
 inline slurm_topology read_slurm_topology(std::string_view text, double node_speed, double switch_speed) {
-    constexpr double most = std::numeric_limits<double>::max();
-    BOUGH_EXPECTS(node_speed > 0 && node_speed <= most, "node_speed: a finite speed above 0");
-    BOUGH_EXPECTS(switch_speed > 0 && switch_speed <= most, "switch_speed: a finite speed above 0");
+    BOUGH_EXPECTS(network::is_speed(node_speed), "node_speed: from 1e-30 to 1e30 bytes per ns");
+    BOUGH_EXPECTS(network::is_speed(switch_speed), "switch_speed: from 1e-30 to 1e30 bytes per ns");
     return detail::slurm_reader(text, node_speed, switch_speed).run();
 }
 

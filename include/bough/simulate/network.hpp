@@ -57,11 +57,17 @@ public:
         BOUGH_EXPECTS(switches <= nowhere - 1 - hosts, "switches: too many for a network");
     }
 
-    // Lays a cable between two vertices.
+    // The slowest and the fastest cable, in bytes per ns. Far beyond any there is; and no time that a run
+    // computes with them is infinite or rounded to 0.
+    static constexpr double least_speed = 1e-30, most_speed = 1e30;
+    static constexpr bool is_speed(double bytes_per_ns) noexcept {
+        return bytes_per_ns >= least_speed && bytes_per_ns <= most_speed;
+    }
+
+    // Lays a cable between two vertices. Pre: is_speed(bytes_per_ns).
     constexpr void join(std::uint32_t a, std::uint32_t b, double bytes_per_ns) {
         BOUGH_EXPECTS(a < vertices_ && b < vertices_ && a != b, "join: needs two vertices of the network");
-        BOUGH_EXPECTS(bytes_per_ns > 0 && bytes_per_ns < std::numeric_limits<double>::infinity(),
-                      "join: a cable has a finite speed above 0");
+        BOUGH_EXPECTS(is_speed(bytes_per_ns), "join: a cable has a speed from 1e-30 to 1e30 bytes per ns");
         links_.push_back({a, b, bytes_per_ns});
         links_.push_back({b, a, bytes_per_ns});
         towards_.clear();
@@ -163,9 +169,9 @@ public:
     static constexpr network fat_tree(std::uint32_t k, std::uint32_t levels, double bytes_per_ns) {
         BOUGH_EXPECTS(k >= 2 && levels >= 1, "fat_tree: needs 2 ports down and 1 level at least");
         std::uint32_t per_level = 1;
-        for (std::uint32_t l = 1; l != levels; ++l) per_level *= k;
-        const std::uint32_t hosts = per_level * k;
-        network n(hosts, levels * per_level);
+        for (std::uint32_t l = 1; l != levels; ++l) per_level = product(per_level, k);
+        const std::uint32_t hosts = product(per_level, k);
+        network n(hosts, product(levels, per_level));
         for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / k, bytes_per_ns);
         // Switch w of level l is joined to those of level l + 1 whose number differs in digit l only.
         std::uint32_t weight = 1;
@@ -229,8 +235,9 @@ public:
     static constexpr network rails(std::uint32_t nodes, std::uint32_t cards, double card_bytes_per_ns,
                                    double inner_bytes_per_ns) {
         BOUGH_EXPECTS(nodes >= 1 && cards >= 1, "rails: a node and a card at least");
-        const std::uint32_t hosts = nodes * cards, card = hosts, inside = card + hosts, rail = inside + nodes;
-        network n(hosts, hosts + nodes + cards);
+        const std::uint32_t hosts = product(nodes, cards);
+        network n(hosts, sum(sum(hosts, nodes), cards));
+        const std::uint32_t card = hosts, inside = card + hosts, rail = inside + nodes;
         for (std::uint32_t h = 0; h != hosts; ++h) {
             n.join(h, inside + h / cards, inner_bytes_per_ns);
             n.join(h, card + h, inner_bytes_per_ns);
@@ -247,7 +254,7 @@ public:
                                      double card_bytes_per_ns, double between_bytes_per_ns, double core_bytes_per_ns) {
         BOUGH_EXPECTS(nodes >= 1 && sockets_per_node >= 1 && cores >= 1,
                       "sockets: a node, a socket and a core at least");
-        const std::uint32_t all = nodes * sockets_per_node, hosts = all * cores;
+        const std::uint32_t all = product(nodes, sockets_per_node), hosts = product(all, cores);
         network n(hosts, all + (nodes > 1 ? 1 : 0));
         for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / cores, core_bytes_per_ns);
         for (std::uint32_t node = 0; node != nodes; ++node) {
@@ -266,9 +273,9 @@ public:
     // global_bytes_per_ns: the speed of the cables between groups; 0: as the others.
     static constexpr network dragonfly(std::uint32_t routers, std::uint32_t hosts_per_router, std::uint32_t global,
                                        double bytes_per_ns, double global_bytes_per_ns = 0) {
-        const std::uint32_t groups = routers * global + 1;
-        const std::uint32_t hosts = groups * routers * hosts_per_router;
-        network n(hosts, groups * routers);
+        const std::uint32_t groups = sum(product(routers, global), 1);
+        const std::uint32_t hosts = product(product(groups, routers), hosts_per_router);
+        network n(hosts, product(groups, routers));
         const auto router = [&](std::uint32_t group, std::uint32_t r) { return hosts + group * routers + r; };
         for (std::uint32_t h = 0; h != hosts; ++h) n.join(h, hosts + h / hosts_per_router, bytes_per_ns);
         for (std::uint32_t g = 0; g != groups; ++g) {
@@ -332,6 +339,14 @@ public:
     friend constexpr bool operator==(const network&, const network&) = default;
 
 private:
+    // Of numbers of vertices.
+    static constexpr std::uint32_t numbered(std::uint64_t vertices) {
+        BOUGH_EXPECTS(vertices < nowhere, "network: more vertices than can be numbered");
+        return static_cast<std::uint32_t>(vertices);
+    }
+    static constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) { return numbered(std::uint64_t{a} * b); }
+    static constexpr std::uint32_t sum(std::uint32_t a, std::uint32_t b) { return numbered(std::uint64_t{a} + b); }
+
     static constexpr network grid(const std::vector<std::uint32_t>& extents, double bytes_per_ns,
                                   double host_bytes_per_ns, bool closed) {
         std::uint64_t hosts = 1;

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -42,7 +43,7 @@ public:
     // When the next flow ends, if no other begins before that. Pre: !idle().
     constexpr double next_end_ns() {
         if (stale_) share();
-        double first = 0x1p+1000;
+        double first = std::numeric_limits<double>::infinity();
         for (const flow& f : active_) {
             const double end = now_ns_ + f.left / f.rate;
             if (end < first) first = end;
@@ -55,11 +56,13 @@ public:
     template <class Ended>
     constexpr void end_next(Ended&& ended) {
         const double end = next_end_ns();
-        double least = 0x1p+1000; // if several end together, rounding may leave a little in some
+        double least =
+            std::numeric_limits<double>::infinity(); // if several end together, rounding may leave a little in some
         for (const flow& f : active_) least = f.left / f.rate < least ? f.left / f.rate : least;
         const double same = least * (1 + 0x1p-40);
         std::size_t kept = 0;
-        for (std::size_t i = 0; i != active_.size(); ++i) active_[i].done = active_[i].left / active_[i].rate <= same;
+        // What has no time, since a cost is infinite or NaN, ends now: so each call ends a flow.
+        for (flow& f : active_) f.done = !(f.left / f.rate > same);
         advance(end);
         ended_.clear();
         for (std::size_t i = 0; i != active_.size(); ++i) {
@@ -119,7 +122,7 @@ private:
             }
         }
         for (std::size_t open = active_.size(); open != 0;) {
-            double least = 0x1p+1000;
+            double least = std::numeric_limits<double>::infinity();
             for (const std::uint32_t l : used_)
                 if (links_[l].flows != 0 && links_[l].left / links_[l].flows < least)
                     least = links_[l].left / links_[l].flows;
