@@ -175,6 +175,8 @@ TEST_CASE("swing: no mutant passes") {
 TEST_CASE("swing: what it refuses, and what it is called") {
     CHECK(refusal_of_swing({{4, 4}}, {.size = 15}) == "extents: their product is not the number of ranks");
     CHECK(refusal_of_swing({{65536, 65536}}, {.size = 2}) == "extents: their product is not the number of ranks");
+    for (const grid_extents& grid : {grid_extents{0, 4}, {4, 0}, {0}})
+        CHECK(refusal_of_swing({grid}, {.size = 4}) == "extents: each is at least 1");
     CHECK(refusal_of_swing({{4, 4}, 5}, {.size = 16}) == "ports: more than the torus has");
     CHECK(refusal_of_swing({{2, 4}, 4}, {.size = 8}) == "ports: more than the torus has");
     CHECK(refusal_of_swing({{4, 4}}, {.size = 16, .blocks = 16}) == "blocks: must be one for each rank and port");

@@ -163,6 +163,7 @@ TEST_CASE("trivance: extents that it cannot serve") {
     };
     CHECK(refused({3, 3}, 27) == "extents: their product is not the number of ranks");
     CHECK(refused({3, 6}, 18) == "extents: trivance needs powers of three");
+    CHECK(refused({0, 3}, 3) == "extents: each is at least 1");
     CHECK(refused({}, 8) == "extents: trivance needs powers of three");
     CHECK(refused({}, 9).empty());
     CHECK(trivance_allreduce{}.natural_blocks(8) == 8); // asked before check()

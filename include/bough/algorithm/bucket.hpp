@@ -26,7 +26,8 @@
 // Determinism each block has a bracket of its own, the same in every run; an allreduce gives every
 //             rank the same bits
 // Pre         blocks: one for each rank and port
-// Errors      extents whose product is not the number of ranks; more ports than the torus has
+// Errors      extents whose product is not the number of ranks, or of which one is 0; more ports than the
+//             torus has
 // Source      Chan, Heimlich, Purkayastha, van de Geijn 2007, "Collective communication: theory,
 //             practice, and experience" (bucket on meshes); Jain, Sabharwal 2010,
 //             "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS

@@ -27,7 +27,8 @@
 // Determinism each block has a bracket of its own, the same in every run; an allreduce gives every
 //             rank the same bits
 // Pre         blocks: one for each rank, in an allreduce one for each rank and port
-// Errors      extents whose product is not the number of ranks; more ports than the torus has
+// Errors      extents whose product is not the number of ranks, or of which one is 0; more ports than the
+//             torus has
 // Source      De Sensi et al., "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI
 //             2024, arXiv 2401.09356
 //

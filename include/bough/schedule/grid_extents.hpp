@@ -24,13 +24,12 @@ struct grid_extents {
     std::uint32_t dimensions = 0;
 
     constexpr grid_extents() = default;
-    // Pre: at most 6 extents, each at least 1.
+    // Pre: at most 6 extents. One of 0 serves no ranks: check() of whatever has the extents says so.
     constexpr grid_extents(std::initializer_list<rank_t> extents) {
         for (const rank_t e : extents) add(e);
     }
     constexpr void add(rank_t e) {
         BOUGH_EXPECTS(dimensions != most, "extents: at most 6 dimensions");
-        BOUGH_EXPECTS(e >= 1, "extents: each is at least 1");
         extent[dimensions++] = e;
     }
     // The extents for so many ranks: these, or one if there are none.
@@ -39,7 +38,15 @@ struct grid_extents {
         if (dimensions == 0) made.add(size);
         return made;
     }
+    // Is one of them 0?
+    constexpr bool has_none() const noexcept {
+        for (std::uint32_t d = 0; d != dimensions; ++d)
+            if (extent[d] == 0) return true;
+        return false;
+    }
+    // Is their product the number of ranks? The functions below that divide by extents need it to be.
     constexpr bool serve(rank_t size) const noexcept {
+        if (has_none()) return false;
         std::uint64_t product = 1;
         for (std::uint32_t d = 0; d != dimensions && product <= size; ++d) product *= extent[d];
         return dimensions == 0 || product == size;

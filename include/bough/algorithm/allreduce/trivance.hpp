@@ -25,7 +25,8 @@
 // Determinism census: every rank has a bracket of its own, so all get the same bits only with an exact op.
 //             Allreduce: the bracket of a block depends on its number; same bits on every rank
 // Pre         allreduce: a block for each rank and part
-// Errors      extents whose product is not the number of ranks, or that are no powers of three
+// Errors      extents whose product is not the number of ranks, of which one is 0, or that are no powers
+//             of three
 // Source      Juerss, Addanki, Schmid, "Trivance", arXiv 2602.17254
 //
 // Picture, census, a ring of 9 (x+y: op over the ranks x to y round the ring), rank 0

@@ -17,6 +17,7 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 constexpr status check_extents(const grid_extents& extents, rank_t size) noexcept {
+    if (extents.has_none()) return invalid_argument("extents: each is at least 1");
     return extents.serve(size) ? status{} : invalid_argument("extents: their product is not the number of ranks");
 }
 // Of a reduce_scatter or an allgather, which has a block for each rank.
