@@ -87,6 +87,9 @@ TEST_CASE("slow_ranks: a slow cable is found by the costs of pairs of ranks") {
         const auto from = standard_candidates<goal::allreduce>({.size = 7}, what, {}, model);
         CHECK(around_in(from) == 3);
         CHECK(gone_around(choose(from, {.size = 7}, what, model)) == slow);
+        candidate_list twice = from; // who asks again has them once
+        add_slow_rank(twice, {.size = 7}, what, model);
+        CHECK(twice.list == from.list);
     }
 }
 

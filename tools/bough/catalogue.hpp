@@ -106,10 +106,11 @@ std::uint64_t one_size_of(collective, const std::string& typed, const char* abse
 // The same of a range as 8..16M. Ascending.
 std::vector<std::uint64_t> byte_range_of(collective, const std::string& typed, const char* absent);
 
-// What automatic choice chooses among.
+// What automatic choice chooses among: also what is worth a look only where these costs differ between
+// ranks, or where ranks come at these times, if there are any. Whoever has no costs says so: {}.
 bough::candidate_list standard_candidates(collective, const bough::dimensions&, const bough::problem&,
-                                          const bough::requirements& needed = {},
-                                          const bough::any_cost_model& costs = {});
+                                          const bough::requirements& needed, const bough::any_cost_model& costs,
+                                          const std::vector<std::uint64_t>& arrivals_ns = {});
 bough::candidate_list neighbour_candidates(collective, const bough::neighbourhood&);
 
 struct problem {

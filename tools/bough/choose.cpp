@@ -12,12 +12,12 @@
 #include <bough/model/rendezvous.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/fitted_trees.hpp>
-#include <bough/select/late_ranks.hpp>
 #include <bough/select/print_decision.hpp>
 
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -70,34 +70,44 @@ std::string times_the_fastest(double ns, double fastest_ns) {
     return ": " + bough::factor_text(ns / fastest_ns) + " times the fastest";
 }
 
-int choose_over_network(const choose_arguments& typed, const priced_network& on, collective c,
-                        const bough::dimensions& at, const std::vector<std::uint64_t>& sizes,
-                        const bough::choose_options& options) {
-    for (const auto& [value, name] : {std::pair{&typed.table, "--table"}, std::pair{&typed.arrivals, "--arrivals"}})
-        if (!value->empty()) throw usage_error(name, "does not go with --network");
+// What no plan takes less than, over a network.
+struct least_time {
+    bough::network_bound bound;
+    double along_ns = 0; // along the paths that messages take; 0: not known
+};
+// Prints what choose_for(bytes) chooses for each length, and how near it comes to least_for(bytes), if that
+// is known.
+template <class Choose, class Least>
+int choose_over_network(const choose_arguments& typed, const priced_network& on, const neighbours& who,
+                        const std::vector<std::uint64_t>& sizes, const Choose& choose_for, const Least& least_for) {
     bool any = true;
     json documents = json::array();
     for (const std::uint64_t bytes : sizes) {
-        const bough::decision d = choose_on(on, c, at, {.bytes = bytes, .exact_op = typed.exact}, options);
-        const bough::network_bound least = bound_on(on.over, on.model, c, at, bytes);
-        const double along_ns = least_along_paths(on, c, at, bytes);
+        const bough::decision d = choose_for(bytes);
+        const std::optional<least_time> least = least_for(bytes);
         any &= bool(d);
         if (typed.format == "json") {
             documents.push_back(json_of(d));
-            documents.back()["least_ns"] = least.ns();
-            if (along_ns != 0) documents.back()["least_along_paths_ns"] = along_ns;
-            if (d) documents.back()["share_of_bound"] = least.ns() / d.winner().predicted_ns;
+            if (!least) continue;
+            documents.back()["least_ns"] = least->bound.ns();
+            if (least->along_ns != 0) documents.back()["least_along_paths_ns"] = least->along_ns;
+            if (d) documents.back()["share_of_bound"] = least->bound.ns() / d.winner().predicted_ns;
             continue;
         }
         std::cout << d;
-        if (d) std::cout << "  that is " << text_of(least, d.winner().predicted_ns) << '\n';
-        if (d && along_ns > least.ns() * 1.01)
-            std::cout << "  and " << text_along_paths(along_ns, d.winner().predicted_ns) << '\n';
+        if (!d || !least) continue;
+        std::cout << "  that is " << text_of(least->bound, d.winner().predicted_ns) << '\n';
+        if (least->along_ns > least->bound.ns() * 1.01)
+            std::cout << "  and " << text_along_paths(least->along_ns, d.winner().predicted_ns) << '\n';
     }
-    if (typed.format == "json")
-        print(std::cout, {{"network", on.text}, {"decisions", std::move(documents)}});
-    else
-        std::cout << "network: " << on.text << '\n';
+    if (typed.format == "json") {
+        json document{{"network", on.text}, {"decisions", std::move(documents)}};
+        if (who.ranks != 0) document["neighbours"] = who.written;
+        print(std::cout, document);
+        return any ? 0 : 1;
+    }
+    if (who.ranks != 0) std::cout << "neighbours: " << text_of(who) << '\n';
+    std::cout << "network: " << on.text << '\n';
     return any ? 0 : 1;
 }
 
@@ -117,9 +127,8 @@ std::string text_of(const choose_arguments& typed, const bough::problem& known, 
 
 // Among the algorithms for a neighbourhood, by a model.
 int choose_neighbours(const choose_arguments& typed, collective c) {
-    for (const auto& [value, name] :
-         {std::pair{&typed.transport, "--transport"}, std::pair{&typed.network, "--network"},
-          std::pair{&typed.table, "--table"}, std::pair{&typed.arrivals, "--arrivals"}})
+    for (const auto& [value, name] : {std::pair{&typed.transport, "--transport"}, std::pair{&typed.table, "--table"},
+                                      std::pair{&typed.arrivals, "--arrivals"}})
         if (!value->empty()) throw usage_error(name, "does not go with --neighbours");
     if (typed.neighbours.empty())
         throw usage_error("--neighbours", typed.collective + " needs it: star:8x8, box:4x4x4, or a file");
@@ -129,6 +138,14 @@ int choose_neighbours(const choose_arguments& typed, collective c) {
                           "--neighbours are of " + std::to_string(who.ranks) + " ranks, not of " + typed.ranks);
     if (who.ranks > 4096) throw usage_error("--neighbours", "at most 4096 ranks, since each has a block");
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    const auto sizes = bytes_of(c, typed.bytes, "64K");
+    if (const auto on = parse_priced_network(typed.network, typed.model, typed.eager, who.ranks))
+        return choose_over_network(
+            typed, *on, who, sizes,
+            [&](std::uint64_t bytes) { return choose_on(*on, c, who, {.bytes = bytes}, options); },
+            [&](std::uint64_t bytes) {
+                return std::optional<least_time>{{bound_on(on->over, on->model, c, who, bytes)}};
+            });
     named_model model = parse_model(typed.model);
     const std::uint64_t eager_bytes = parse_eager(typed.eager);
     const bough::any_cost_model costs = with_eager(model, eager_bytes);
@@ -136,7 +153,7 @@ int choose_neighbours(const choose_arguments& typed, collective c) {
     const bough::candidate_list from = neighbour_candidates(c, who.around);
     json documents = json::array();
     bool any = true;
-    for (const std::uint64_t bytes : bytes_of(c, typed.bytes, "64K")) {
+    for (const std::uint64_t bytes : sizes) {
         const bough::decision d = bough::choose(from, {.size = who.ranks}, {.bytes = bytes}, costs, options);
         any &= bool(d);
         if (typed.format == "json")
@@ -157,16 +174,7 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto sizes = bytes_of(c, typed.bytes, "64K");
     const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
-    if (const auto on = parse_priced_network(typed.network, typed.model, typed.eager, ranks))
-        return choose_over_network(typed, *on, c, {.size = ranks, .root = root}, sizes, options);
     const bool by_model = asked == nullptr || !typed.model.empty();
-    const bool speaks = asked == nullptr || asked->rank() == 0;
-    named_model model = parse_model(typed.model);
-    const std::uint64_t eager_bytes = parse_eager(typed.eager);
-    model.text += eager_text(eager_bytes);
-    if (!typed.eager.empty() && !by_model)
-        throw usage_error("--eager", "goes with --model, where --transport is given");
-    if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
     std::vector<std::uint64_t> arrivals;
     if (!typed.arrivals.empty()) {
         if (c != collective::reduce && c != collective::allreduce)
@@ -177,6 +185,26 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
             throw usage_error("--arrivals", "there are times of " + std::to_string(arrivals.size()) +
                                                 " ranks, not of " + std::to_string(ranks));
     }
+    const bough::dimensions at{.size = ranks, .root = root};
+    if (const auto on = parse_priced_network(typed.network, typed.model, typed.eager, ranks)) {
+        if (!typed.table.empty()) throw usage_error("--table", "does not go with --network");
+        return choose_over_network(
+            typed, *on, {}, sizes,
+            [&](std::uint64_t bytes) {
+                return choose_on(*on, c, at, {.bytes = bytes, .exact_op = typed.exact}, options, arrivals);
+            },
+            [&](std::uint64_t bytes) -> std::optional<least_time> {
+                if (!arrivals.empty()) return std::nullopt; // the bound is of ranks that come together
+                return {{bound_on(on->over, on->model, c, at, bytes), least_along_paths(*on, c, at, bytes)}};
+            });
+    }
+    const bool speaks = asked == nullptr || asked->rank() == 0;
+    named_model model = parse_model(typed.model);
+    const std::uint64_t eager_bytes = parse_eager(typed.eager);
+    model.text += eager_text(eager_bytes);
+    if (!typed.eager.empty() && !by_model)
+        throw usage_error("--eager", "goes with --model, where --transport is given");
+    if (ranks > 4096 && has_rank_blocks(c)) throw usage_error("--ranks", "at most 4096, since each has a block");
     bough::decision_table table;
     if (!typed.table.empty()) table = read_table(typed.table);
 
@@ -184,19 +212,20 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
     json documents = json::array();
     const bough::problem known = by_model ? bough::problem{} : asked->known();
     for (const std::uint64_t bytes : sizes) {
-        const bough::dimensions at{.size = ranks, .root = root};
         bough::problem what = known;
         what.bytes = bytes;
         what.exact_op = typed.exact;
-        auto from = standard_candidates(c, at, what, options.needed);
-        if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
-        const auto add_trees = [&](const auto& m) -> bough::any_cost_model {
-            if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
-                bough::add_fitted_trees(from, at, what, m, arrivals);
+        const auto by = [&](const auto& m) -> bough::any_cost_model {
             if (arrivals.empty()) return with_eager(model, eager_bytes);
             return bough::model::arriving{bough::model::rendezvous{m, eager_bytes}, arrivals};
         };
-        const bough::any_cost_model costs = by_model ? std::visit(add_trees, model.parameters) : asked->costs();
+        const bough::any_cost_model costs = by_model ? std::visit(by, model.parameters) : asked->costs();
+        auto from = standard_candidates(c, at, what, options.needed, costs, arrivals);
+        const auto add_trees = [&](const auto& m) {
+            if (ranks > 1 && (c == collective::reduce || c == collective::broadcast))
+                bough::add_fitted_trees(from, at, what, m, arrivals);
+        };
+        if (by_model) std::visit(add_trees, model.parameters);
         bough::decision priced;
         std::size_t winner = from.list.size();
         if (speaks) {
@@ -288,7 +317,8 @@ int tune(const tune_arguments& typed) {
         for (const std::uint64_t bytes : sizes) {
             work.count = bytes / work.op.element_size;
             const bough::dimensions at{.size = p};
-            const auto from = standard_candidates(c, at, {.bytes = work.bytes()}, bough::order_preserving);
+            const auto from =
+                standard_candidates(c, at, {.bytes = work.bytes()}, bough::order_preserving, {}); // measured
             for (const bough::candidate& one : from.list) {
                 const problem what{c, one.algorithm, {p, 0, one.blocks}};
                 const bough::block_t blocks =

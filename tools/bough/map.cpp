@@ -77,8 +77,8 @@ winners find_winners(const map_arguments& typed) {
             const bough::problem what{.bytes = bytes};
             const bough::decision d =
                 on ? choose_on(*on, found.collective, at, what, options)
-                   : bough::choose(standard_candidates(found.collective, at, what, options.needed), at, what, costs,
-                                   options);
+                   : bough::choose(standard_candidates(found.collective, at, what, options.needed, costs), at, what,
+                                   costs, options);
             if (!d) {
                 const auto is_it = [](const bough::prospect& p) { return p.excluded == bough::exclusion::no_price; };
                 if (std::any_of(d.prospects.begin(), d.prospects.end(), is_it))

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace cli {
@@ -101,6 +103,8 @@ neighbours file_of(const std::string& path) {
     std::ifstream in(path);
     if (!in)
         throw usage_error(option, "file '" + path + "': cannot be opened; a grid is written as star:8x8 or box:4x4x4");
+    std::error_code unused;
+    if (std::filesystem::is_directory(path, unused)) throw usage_error(option, "'" + path + "' is a directory");
     std::vector<std::vector<bough::rank_t>> all;
     std::vector<bool> told;
     std::string text;

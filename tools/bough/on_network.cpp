@@ -4,7 +4,9 @@
 
 #include "models.hpp"
 #include "parse.hpp"
+#include <bough/model/arriving.hpp>
 #include <bough/model/rendezvous.hpp>
+#include <bough/select/fitted_trees.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
@@ -82,16 +84,40 @@ double least_along_paths(const priced_network& on, collective c, const bough::di
            static_cast<double>(bytes);
 }
 
-bough::decision choose_on(const priced_network& on, collective c, const bough::dimensions& at,
-                          const bough::problem& what, const bough::choose_options& options) {
-    bough::candidate_list from = standard_candidates(c, at, what, options.needed);
-    bough::add_network_candidates(from, at, what, on.over);
+namespace {
+bough::decision choose_among(const bough::candidate_list& from, const priced_network& on, const bough::dimensions& at,
+                             const bough::problem& what, const bough::choose_options& options,
+                             const std::vector<std::uint64_t>& arrivals_ns) {
+    const auto by = [&](const auto& costs) {
+        return bough::choose(from, at, what, bough::on_network{on.over, costs}, options);
+    };
     return std::visit(
         [&](const auto& m) {
-            return bough::choose(from, at, what,
-                                 bough::on_network{on.over, bough::model::rendezvous{m, on.eager_bytes}}, options);
+            const bough::model::rendezvous eager{m, on.eager_bytes};
+            return arrivals_ns.empty() ? by(eager) : by(bough::model::arriving{eager, arrivals_ns});
         },
         on.model.costs);
+}
+} // namespace
+
+bough::decision choose_on(const priced_network& on, collective c, const bough::dimensions& at,
+                          const bough::problem& what, const bough::choose_options& options,
+                          const std::vector<std::uint64_t>& arrivals_ns) {
+    bough::candidate_list from = std::visit(
+        [&](const auto& m) {
+            bough::candidate_list made = standard_candidates(c, at, what, options.needed, m, arrivals_ns);
+            if (c == collective::reduce && at.size > 1 && !arrivals_ns.empty())
+                bough::add_fitted_trees(made, at, what, m, arrivals_ns);
+            return made;
+        },
+        on.model.costs);
+    bough::add_network_candidates(from, at, what, on.over);
+    return choose_among(from, on, at, what, options, arrivals_ns);
+}
+
+bough::decision choose_on(const priced_network& on, collective c, const neighbours& who, const bough::problem& what,
+                          const bough::choose_options& options) {
+    return choose_among(neighbour_candidates(c, who.around), on, {.size = who.ranks}, what, options, {});
 }
 
 bough::network_bound bound_on(const bough::network& over, const simulated_model& model, collective c,
@@ -100,15 +126,19 @@ bough::network_bound bound_on(const bough::network& over, const simulated_model&
     return std::visit([&](const auto& m) { return bough::bound_on(over, m, kind, at, bytes); }, model.costs);
 }
 
+bough::network_bound bound_on(const bough::network& over, const simulated_model& model, collective c,
+                              const neighbours& who, std::uint64_t bytes) {
+    const bough::dimensions at{.size = who.ranks};
+    const auto of = [&](const auto& goal) {
+        return std::visit([&](const auto& m) { return bough::bound_on(over, m, goal, at, bytes); }, model.costs);
+    };
+    if (c == collective::neighbour_allgather) return of(bough::goal::neighbour_allgather{who.around});
+    return of(bough::goal::neighbour_alltoall{who.around});
+}
+
 bough::network_bound bound_on(const bough::network& over, const simulated_model& model, const problem& what,
                               std::uint64_t bytes) {
-    const auto of = [&](const auto& goal) {
-        return std::visit([&](const auto& m) { return bough::bound_on(over, m, goal, what.at, bytes); }, model.costs);
-    };
-    if (what.collective == collective::neighbour_allgather)
-        return of(bough::goal::neighbour_allgather{what.neighbours.around});
-    if (what.collective == collective::neighbour_alltoall)
-        return of(bough::goal::neighbour_alltoall{what.neighbours.around});
+    if (has_neighbours(what.collective)) return bound_on(over, model, what.collective, what.neighbours, bytes);
     return bound_on(over, model, what.collective, what.at, bytes);
 }
 

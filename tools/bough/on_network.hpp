@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cli {
 
@@ -36,10 +37,15 @@ problem parse_plan(const plan_arguments&, bough::rank_t ranks, runs_over = runs_
 // proves it, else 0.
 double least_along_paths(const priced_network&, collective, const bough::dimensions&, std::uint64_t bytes);
 
-// The standard candidates and those of the network.
+// Among the standard candidates and those of the network; where ranks come at these times, if there are any.
 bough::decision choose_on(const priced_network&, collective, const bough::dimensions&, const bough::problem&,
+                          const bough::choose_options&, const std::vector<std::uint64_t>& arrivals_ns = {});
+// Among the algorithms for a neighbourhood.
+bough::decision choose_on(const priced_network&, collective, const neighbours&, const bough::problem&,
                           const bough::choose_options&);
 bough::network_bound bound_on(const bough::network&, const simulated_model&, collective, const bough::dimensions&,
+                              std::uint64_t bytes);
+bough::network_bound bound_on(const bough::network&, const simulated_model&, collective, const neighbours&,
                               std::uint64_t bytes);
 bough::network_bound bound_on(const bough::network&, const simulated_model&, const problem&, std::uint64_t bytes);
 // "84 % of what this network can do: no plan takes less than 317 us"

@@ -12,7 +12,6 @@
 #include "traces.hpp"
 #include <bough/model/arriving.hpp>
 #include <bough/select/choose.hpp>
-#include <bough/select/late_ranks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -92,8 +91,7 @@ std::vector<bough::candidate> candidates_of(const run_arguments& typed,
     if (named) return {{*named, at.blocks}};
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
-        bough::candidate_list from = standard_candidates(c, at, what, {}, model);
-        if (c == collective::allreduce && !arrivals.empty()) bough::add_late_rank(from, at, what, arrivals);
+        const bough::candidate_list from = standard_candidates(c, at, what, {}, model, arrivals);
         return {bough::choose(from, at, what, model).winner().what};
     }
     for (const bough::any_algorithm& a : all_algorithms(c))

@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -41,7 +43,10 @@ strings split(std::string_view text, char separator) {
 double parse_decimal(const std::string& argument, const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    const bool is_number = end == text.data() + text.size() && !std::isnan(value);
+    if (is_number && (error == std::errc::result_out_of_range || std::isinf(value)))
+        throw usage_error(argument, "needs a finite number that a double can hold, not '" + text + "'");
+    if (error != std::errc{} || !is_number || value < 0)
         throw usage_error(argument, "needs a number that is not negative, not '" + text + "'");
     return value;
 }
@@ -197,6 +202,8 @@ namespace {
 std::string text_of_file(const std::string& argument, const std::string& name, const std::string& or_else) {
     std::ifstream in(name, std::ios::binary);
     if (!in) throw usage_error(argument, "there is no file '" + name + "'" + or_else);
+    std::error_code unused;
+    if (std::filesystem::is_directory(name, unused)) throw usage_error(argument, "'" + name + "' is a directory");
     std::ostringstream text;
     text << in.rdbuf();
     return text.str();
@@ -233,7 +240,9 @@ public:
     double speed(std::size_t i, double otherwise = 0) const {
         if (i >= numbers_.size()) return otherwise;
         const double value = parse_decimal(argument_, numbers_[i]);
-        if (value <= 0) throw usage_error(argument_, "a cable has a speed above 0");
+        if (!bough::network::is_speed(value))
+            throw usage_error(argument_,
+                              "a cable has a speed from 1e-30 to 1e30 bytes per ns, not '" + numbers_[i] + "'");
         return value;
     }
     bool has_extents(std::size_t i) const { return numbers_[i].find('x') != std::string::npos; }

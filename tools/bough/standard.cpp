@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The standard candidates of each collective.
 #include "algorithms.hpp"
+#include <bough/select/late_ranks.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
 #include <bough/select/standard/alltoall.hpp>
@@ -14,9 +15,14 @@
 #include <bough/select/standard/scan.hpp>
 #include <bough/select/standard/scatter.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace cli {
 
-bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, const bough::problem& what,
+namespace {
+
+bough::candidate_list candidates_by_costs(collective c, const bough::dimensions& at, const bough::problem& what,
                                           const bough::requirements& needed, const bough::any_cost_model& costs) {
     switch (c) {
     case collective::reduce: return bough::standard_candidates<bough::goal::reduce>(at, what, needed, costs);
@@ -35,6 +41,16 @@ bough::candidate_list standard_candidates(collective c, const bough::dimensions&
     case collective::neighbour_alltoall: break;
     }
     return {};
+}
+
+} // namespace
+
+bough::candidate_list standard_candidates(collective c, const bough::dimensions& at, const bough::problem& what,
+                                          const bough::requirements& needed, const bough::any_cost_model& costs,
+                                          const std::vector<std::uint64_t>& arrivals_ns) {
+    bough::candidate_list made = candidates_by_costs(c, at, what, needed, costs);
+    if (c == collective::allreduce && !arrivals_ns.empty()) bough::add_late_rank(made, at, what, arrivals_ns);
+    return made;
 }
 
 bough::candidate_list neighbour_candidates(collective c, const bough::neighbourhood& around) {

@@ -29,11 +29,14 @@ namespace detail {
 // Costs that differ by less than this factor name no slow rank. From about 1.3 on the plan can win.
 inline constexpr double stands_out = 1.1;
 
-// Adds the plans around this rank.
+// Adds the plans around this rank that are not there yet: costs and cables may both say that it is slow.
 template <int = 0>
 void add_around(candidate_list& made, rank_t slow, const dimensions& at, const problem& what) {
-    for (const block_t chunks : {4u, 16u, 64u})
-        if (what.bytes / (at.size - 1) / chunks >= 512) made.add(slow_rank_allreduce{slow}, chunks * (at.size - 1));
+    for (const block_t chunks : {4u, 16u, 64u}) {
+        const candidate around{slow_rank_allreduce{slow}, chunks * (at.size - 1)};
+        if (what.bytes / (at.size - 1) / chunks < 512) continue;
+        if (std::find(made.list.begin(), made.list.end(), around) == made.list.end()) made.list.push_back(around);
+    }
 }
 
 // What it costs at least to exchange so many bytes with a rank, and to combine them there. A look at

@@ -86,6 +86,30 @@ prints 'reduce over 64 ranks, 8 bytes, rank order required: tree_reduce{table "p
 run 0 choose broadcast --ranks 64 --bytes 8 --all
 prints 'tree_broadcast{table "postal"}'
 
+# However late the last rank is.
+for late in 9ms 10s 1000s; do
+    run 0 choose allreduce --ranks 4 --bytes 1M --arrivals "0,0,$late,0" --model 3000,0.1,0
+    prints "allreduce over 4 ranks, 1048576 bytes: late_rank{.late = 2} in "
+done
+run 0 choose allreduce --ranks 4 --bytes 1M --arrivals 0,0,9ms,0 --network torus:4,10,20
+prints "1048576 bytes: swing{.extents = {4}}, 9.08 ms"
+prints "it is the fastest over this network"
+prints "late_rank{.late = 2} in 8 blocks" # a candidate
+prints_not "of what this network can do" # which is a bound for ranks that come together
+json choose allreduce --ranks 4 --bytes 1M --arrivals 0,0,9ms,0 --network torus:4,10,20 --json
+prints_not '"least_ns"'
+run 0 choose reduce --ranks 7 --root 1 --bytes 8 --arrivals 0,20us,0,0,15us,0,0 --network crossbar:7,10
+prints 'tree_reduce{table "arrival"}'
+refuses "--arrivals: is for reduce and allreduce" choose broadcast --ranks 4 --arrivals 1,2,3,4 --network torus:4,10,20
+refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2 --network torus:3,10
+refuses "--table: does not go with --network" choose reduce --ranks 3 --table none --network torus:3,10
+
+# On meshes, too.
+run 0 choose allreduce --ranks 64 --bytes 32M --network mesh:8x8,50,200,hop=50
+prints "33554432 bytes: bucket{.extents = {8, 8}}, "
+run 0 map allreduce --ranks 16 --bytes 1M --network mesh:4x4,50,200,hop=50
+prints "swing"
+
 refuses "--arrivals: is for reduce and allreduce" choose broadcast --ranks 2 --arrivals 1,2
 refuses "--arrivals: there are times of 2 ranks, not of 3" choose reduce --ranks 3 --arrivals 1,2
 

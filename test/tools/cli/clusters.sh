@@ -17,6 +17,17 @@ run 0 choose broadcast --ranks 3 --bytes 8 --model "$scratch/cluster.json"
 prints "model: costs of 3 ranks"
 run 0 map broadcast --ranks 2..3 --bytes 8..16 --model "$scratch/cluster.json"
 
+# One rank at half the speed.
+alike='{"base_ns":1000,"per_byte_ns":0.04}'
+printf '{"ranks":8,"costs":{"send":[%s,%s,%s,{"base_ns":1000,"per_byte_ns":0.08},%s,%s,%s,%s]}}' \
+    "$alike" "$alike" "$alike" "$alike" "$alike" "$alike" "$alike" >"$scratch/slow.json"
+run 0 choose allreduce --ranks 8 --bytes 64M --model "$scratch/slow.json"
+prints "67108864 bytes: slow_rank{.slow = 3} in "
+run 0 map allreduce --ranks 8 --bytes 64M --model "$scratch/slow.json"
+prints "slow_rank"
+run 0 choose allreduce --ranks 8 --bytes 64M --model "$scratch/slow.json" --network crossbar:8,1000
+prints "67108864 bytes: slow_rank{.slow = 3} in "
+
 refuses "--model: has costs of 3 ranks only" choose broadcast --ranks 4 --bytes 8 --model "$scratch/cluster.json"
 refuses "--model: has costs of 3 ranks only" simulate broadcast flat --ranks 4 --model "$scratch/cluster.json"
 

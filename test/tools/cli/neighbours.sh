@@ -27,6 +27,16 @@ prints '"neighbours": "star:4x4"'
 run 0 simulate neighbour_alltoall by_dimension --neighbours box:4x4x4 --bytes 13K --network torus:4x4x4,1,6
 prints "% of what this network can do: no plan takes less than "
 matches '^  messages +384, 27648 bytes'
+run 0 choose neighbour_alltoall --neighbours box:4x4x4 --bytes 13K,13M --network torus:4x4x4,1,6
+prints "13312 bytes: neighbour_alltoall_by_dimension"
+lines 2 "of what this network can do: no plan takes less than "
+prints "neighbours: box:4x4x4"
+prints "network: torus:4x4x4,1,6; lrc:1us,0,0"
+json choose neighbour_allgather --neighbours star:4x4 --network torus:4x4,1,4 --json
+prints '"neighbours": "star:4x4"'
+prints '"share_of_bound"'
+refuses "--arrivals: does not go with --neighbours" choose neighbour_alltoall --neighbours star:4 --arrivals 0,0,0,0
+refuses "--ranks: the network has 4 hosts" choose neighbour_alltoall --neighbours star:8 --network torus:4,1
 run 0 timeline neighbour_alltoall by_dimension --neighbours star:3x3
 prints '<svg'
 run 0 export neighbour_alltoall direct_neighbours --neighbours star:3x3 --format goal
@@ -86,6 +96,8 @@ refuses "COLLECTIVE: there is no 'neighbours'; known are reduce" verify neighbou
 refuses "--ranks is required" schedule allreduce ring
 refuses "--ranks is required" choose allreduce
 
+refuses "--neighbours: '$scratch' is a directory" \
+    schedule neighbour_alltoall direct_neighbours --neighbours "$scratch"
 refuses "--neighbours: file 'none': cannot be opened; a grid is written as star:8x8 or box:4x4x4" \
     schedule neighbour_alltoall direct_neighbours --neighbours none
 refuses "--neighbours: needs a whole number, not ''" schedule neighbour_alltoall direct_neighbours --neighbours box:4x

@@ -29,9 +29,22 @@ run 0 network crossbar:2,1 --format dot
 prints '  0 -- s0 [label="1"]'
 
 refuses "--network: needs torus:4x4x4,SPEED or torus:4x4x4,SPEED,HOST_SPEED" network torus:4x4
-refuses "--network: a cable has a speed above 0" network torus:4x4,0
-refuses "--network: a cable has a speed above 0" network torus:4x4,1,0
-refuses "--network: needs a number that is not negative, not 'inf'" network mesh:4x4,inf
+about_speed="a cable has a speed from 1e-30 to 1e30 bytes per ns"
+refuses "--network: $about_speed, not '0'" network torus:4x4,0
+refuses "--network: $about_speed, not '0'" network torus:4x4,1,0
+for speed in 1e302 1e-300 1e31 1e-31; do refuses "--network: $about_speed, not '$speed'" network crossbar:2,$speed; done
+for speed in 1e999 inf 1e-999; do
+    refuses "--network: needs a finite number that a double can hold, not '$speed'" network mesh:4x4,$speed
+done
+for speed in nan -1 fast 1.5x; do
+    refuses "--network: needs a number that is not negative, not '$speed'" network "mesh:4x4,$speed"
+done
+for speed in 1e-30 1e30; do # no run goes on for ever
+    run 0 simulate allreduce ring --ranks 2 --bytes 1M --network crossbar:2,$speed
+    run 0 choose allreduce --ranks 4 --bytes 1M --network torus:2x2,$speed
+    run 0 map broadcast --ranks 4 --bytes 64..1M --network mesh:4,1,$speed
+done
+refuses "--network: '$scratch' is a directory" network "$scratch"
 refuses "--network: needs a time as 300, 1.5us" network mesh:4x4,1,hop=x
 refuses "--network: needs as many numbers up as down" network fat_tree:4x4/1,1
 refuses "--network: at most 4096 hosts" network rails:100,100,1,1
@@ -40,7 +53,7 @@ refuses "--network: there is no file 'nothing'" network nothing
 printf 'hosts 3\nswitches 1\ncable 0 3 1\ncable 1 3 1\n' >"$scratch/net"
 refuses "--network: $scratch/net: network: not connected: there is no way between two hosts with ranks" network "$scratch/net"
 printf 'hosts 2\ncable 0 1 0\n' >"$scratch/net"
-refuses "--network: $scratch/net: line 2: cable: needs a speed in bytes per ns that is finite and above 0" simulate allreduce ring --ranks 2 --network "$scratch/net"
+refuses "--network: $scratch/net: line 2: cable: needs a speed from 1e-30 to 1e30 bytes per ns, not '0'" simulate allreduce ring --ranks 2 --network "$scratch/net"
 printf 'hosts 2\ncable 0 1 1\nplace 1 0\n' >"$scratch/net"
 run 0 simulate allreduce ring --ranks 2 --network "$scratch/net"
 refuses "--network: placement: must name a host of the network for each rank" simulate allreduce ring --ranks 3 --network "$scratch/net"
@@ -59,7 +72,8 @@ run 0 choose allreduce --ranks 8 --bytes 1M --network "slurm:$conf,12.5,50"
 prints "of what this network can do"
 printf 'SwitchName=leaf1 Nodes=tux[0-3\n' >"$conf"
 refuses "--network: $conf: line 1: Nodes: 'tux[0-3' is no list" network "slurm:$conf,12.5"
-refuses "--network: a cable has a speed above 0" network "slurm:$conf,0"
+refuses "--network: $about_speed, not '0'" network "slurm:$conf,0"
+refuses "--network: $about_speed, not '1e302'" network "slurm:$conf,1,1e302"
 refuses "--network: needs slurm:FILE,SPEED or slurm:FILE,SPEED,SWITCH_SPEED" network "slurm:$conf"
 refuses "--network: there is no file 'nothing'" network slurm:nothing,1
 
