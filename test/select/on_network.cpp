@@ -8,8 +8,11 @@
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/arriving.hpp>
 #include <bough/model/lrc.hpp>
+#include <bough/model/rendezvous.hpp>
 #include <bough/select/on_network.hpp>
+#include <bough/select/plan_ref.hpp>
 #include <bough/select/print_decision.hpp>
+#include <bough/simulate/simulate.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -270,4 +273,88 @@ TEST_CASE("on_network: what is required, and what is too much") {
         CHECK_FALSE(broken);
         for (const prospect& p : broken.prospects) CHECK(p.excluded == exclusion::no_price);
     }
+}
+
+namespace {
+
+// Two ranks that exchange in place: each overwrites what the other has not taken yet.
+struct exchange_in_place {
+    using serves = goals<goal::allreduce>;
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
+        if (rank > 1) return;
+        out.send(1 - rank, {output, 0, at.blocks});
+        out.receive(1 - rank, {output, 0, at.blocks});
+    }
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr block_t scratch(const dimensions&, rank_t) const noexcept { return 0; }
+    constexpr status check(const dimensions&) const noexcept { return {}; }
+    constexpr label text() const { return label("exchange_in_place"); }
+    friend constexpr bool operator==(const exchange_in_place&, const exchange_in_place&) = default;
+};
+
+constexpr std::uint64_t up_to_64_kib = 65536;
+
+// The choice where longer messages are rendezvous; its prices are those of runs.
+decision strict_choice(const candidate_list& from, const dimensions& at, const problem& what, const network& over,
+                       std::uint64_t eager_bytes = up_to_64_kib) {
+    const model::rendezvous strict{over_costs, eager_bytes};
+    const decision d = choose(from, at, what, on_network{over, strict}, {.price_all = true});
+    for (const prospect& p : d.prospects) {
+        CAPTURE(p.what.algorithm.text());
+        const problem seen = problem_for(p.what.algorithm, what);
+        const sim_result run = simulate(plan_ref(p.what.algorithm, {at.size, at.root, p.blocks}), over_costs,
+                                        {.bytes = seen.bytes, .eager_bytes = eager_bytes, .network = &over});
+        CHECK(run.deadlock() == (p.excluded == exclusion::deadlock));
+        if (p.excluded == exclusion::none) CHECK(run.makespan_ns == p.predicted_ns);
+    }
+    return d;
+}
+
+} // namespace
+
+TEST_CASE("on_network: messages that need both their ranks use all ports and both directions at once") {
+    SECTION("a torus: swing and bucket on all ports stay four times as fast as on one, and as the others") {
+        network torus = network::torus({4, 4}, 50, 200);
+        torus.hop_ns = 50;
+        const dimensions at{.size = 16};
+        const problem what{.bytes = 32 << 20};
+        const decision d = strict_choice(usual_and(at, torus), at, what, torus);
+        REQUIRE(d);
+        CHECK((d.winner().what.algorithm == any_algorithm(swing_allreduce{{4, 4}}) ||
+               d.winner().what.algorithm == any_algorithm(bucket_allreduce{{4, 4}})));
+        for (const prospect& p : d.prospects) {
+            const bool all_ports = p.what.algorithm == any_algorithm(swing_allreduce{{4, 4}}) ||
+                                   p.what.algorithm == any_algorithm(bucket_allreduce{{4, 4}});
+            CAPTURE(p.what.algorithm.text(), p.predicted_ns);
+            CHECK((p.predicted_ns < 1.2 * d.winner().predicted_ns) == all_ports);
+            if (!all_ports) CHECK(p.predicted_ns > 3 * d.winner().predicted_ns);
+        }
+    }
+    SECTION("a slow cable: going around it stays 1.6 times as fast as a ring") {
+        network star(8, 1);
+        for (std::uint32_t h = 0; h != 8; ++h) star.join(h, 8, h == 3 ? 12.5 : 25);
+        star.route();
+        const dimensions at{.size = 8};
+        const decision d = strict_choice(usual_and(at, star), at, {.bytes = 64 << 20}, star);
+        REQUIRE(d);
+        REQUIRE(d.winner().what.algorithm.get<slow_rank_allreduce>() != nullptr);
+        CHECK(d.winner().what.algorithm.get<slow_rank_allreduce>()->slow == 3);
+        for (const prospect& p : d.prospects)
+            if (p.what.algorithm.get<slow_rank_allreduce>() == nullptr)
+                CHECK(p.predicted_ns > 1.6 * d.winner().predicted_ns);
+    }
+}
+
+TEST_CASE("on_network: a plan that does not end where messages need both their ranks is left out") {
+    const network over = network::crossbar(3, 1);
+    const dimensions at{.size = 3};
+    const auto from = candidates<goal::allreduce>(exchange_in_place{}, ring{});
+    const decision eager = strict_choice(from, at, {.bytes = 3000}, over, 3000);
+    REQUIRE(eager);
+    CHECK(eager.winner().what.algorithm == any_algorithm::of<goal::allreduce>(exchange_in_place{}));
+    const decision strict = strict_choice(from, at, {.bytes = 3000}, over, 2999);
+    REQUIRE(strict);
+    CHECK(strict.winner().what.algorithm == any_algorithm::of<goal::allreduce>(ring{}));
+    CHECK(strict.prospects.back().excluded == exclusion::deadlock);
 }

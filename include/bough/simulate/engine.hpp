@@ -13,8 +13,10 @@
 //              that is back, after latency_ns of a message without bytes.
 //   rendezvous if a message is longer than eager_bytes, a notice goes out first. When the notice is
 //              there and the receive is posted, an answer goes back, and then the message itself
-//              goes: in program order after those sent before it, by dependence at once. The send is
-//              complete when the message has arrived; in program order only the end waits for that.
+//              goes. By dependence, and over a network: it goes at once; the receive is posted when what
+//              it depends on is complete and the receive before it from that peer has begun; the send is
+//              complete on arrival. In program order without a network: messages go in the order of
+//              sends, a receive is posted when the rank comes to it, only the end waits for arrivals.
 //   split      a rank that would wait is away, and comes back when it polls: bough/simulate/result.hpp
 // In program order, without slots and network, the times are those of the walk and of the static pass.
 //
@@ -52,6 +54,7 @@ public:
         : plan_(plan), model_(model), noise_(noise), options_(options),
           by_dependence_(options.order == step_order::dependence), deeds_(plan, options),
           routes_(options.network, plan.size()) {
+        posts_ahead_ = by_dependence_ || (routes_.exist() && any_rendezvous());
         for (rank_t r = 0; r != plan.size(); ++r) ranks_.emplace_back();
     }
 
@@ -67,7 +70,7 @@ public:
             const double now_ns = queue_.now();
             switch (e.what) {
             case what_begin: begin(e.a, now_ns); break;
-            case what_free: by_dependence_ ? completed(e.a, e.b, now_ns) : proceed(e.a, now_ns); break;
+            case what_free: posts_ahead_ ? completed(e.a, e.b, now_ns) : proceed(e.a, now_ns); break;
             case what_depart: depart(e.a, now_ns); break;
             case what_arrive: arrive(e.a, now_ns); break;
             case what_notice: notice(e.a, now_ns); break;
@@ -100,7 +103,7 @@ private:
         now_ns = enter(rank, now_ns, model_.start_ns());
         sim_rank& me = ranks_[rank];
         me.ended = false;
-        if (!by_dependence_) {
+        if (!posts_ahead_) {
             deeds_.fill(me.todo, rank, 0);
             return later(rank, now_ns);
         }
@@ -133,13 +136,7 @@ private:
         sim_rank& me = ranks_[rank];
         if (!options_.split.on || (rank == plan_.root() && !options_.split.root_too)) return go_on(rank, now_ns);
         if (me.polls) return;
-        const double every_ns = options_.split.poll_ns;
-        double back_ns = std::max(now_ns, me.clock_ns);
-        if (every_ns > 0) {
-            double polls = static_cast<double>(static_cast<std::uint64_t>((back_ns - me.clock_ns) / every_ns));
-            while (me.clock_ns + polls * every_ns < back_ns) ++polls;
-            back_ns = me.clock_ns + polls * every_ns;
-        }
+        const double back_ns = me.next_poll_ns(now_ns, options_.split.poll_ns);
         me.polls = true;
         me.away_ns += back_ns - me.clock_ns;
         me.clock_ns = back_ns;
@@ -150,17 +147,19 @@ private:
         me.polls = false;
         me.busy_ns += options_.split.poll_cost_ns * noise_.factor(rank);
         now_ns = noise_.compute(rank, now_ns, options_.split.poll_cost_ns);
-        if (!by_dependence_) return later(rank, now_ns);
+        if (!posts_ahead_) return later(rank, now_ns);
         me.busy = true;
         queue_.push(now_ns, {what_free, rank, idle});
     }
     // What this deed waited for is there.
     constexpr void go_on_with(rank_t rank, std::uint32_t deed, double now_ns) {
-        if (by_dependence_) ranks_[rank].todo.push_ready(deed);
-        if (!by_dependence_ || !ranks_[rank].busy) wake(rank, now_ns);
+        if (!posts_ahead_) return wake(rank, now_ns);
+        sim_rank& me = ranks_[rank];
+        me.todo.push_ready(deed);
+        if (!me.busy && me.todo.may_run(by_dependence_)) wake(rank, now_ns);
     }
     constexpr void go_on(rank_t rank, double now_ns) {
-        if (by_dependence_)
+        if (posts_ahead_)
             dispatch(rank, now_ns);
         else
             proceed(rank, std::max(now_ns, ranks_[rank].clock_ns));
@@ -203,7 +202,7 @@ private:
                     d.verb == verb::copy ? model_.copy_ns(rank, d.bytes) : model_.combine_ns(rank, d.bytes));
     }
 
-    // --- order of dependence ---
+    // --- order of dependence, and rendezvous over a network ---
 
     // Deed `number` is complete, so what waited for it may run. none: the operation starts.
     constexpr void completed(rank_t rank, std::uint32_t number, double now_ns) {
@@ -224,11 +223,12 @@ private:
 
     constexpr void complete_deed(rank_t rank, std::uint32_t number, double now_ns, bool from_afar = false) {
         sim_rank& me = ranks_[rank];
+        me.todo.stages[number] = agenda::stage::complete;
         for (const std::uint32_t i : me.todo.dependents(number))
             if (--me.todo.pending[i] == 0) enable(rank, i, now_ns);
         if (--me.todo.left == 0) return end(rank, now_ns);
         if (!from_afar) return dispatch(rank, now_ns);
-        if (!me.busy && !me.todo.ready.empty()) wake(rank, now_ns);
+        if (!me.busy && me.todo.may_run(by_dependence_)) wake(rank, now_ns);
     }
     // Deed `i` no longer waits for any other deed of its own rank.
     constexpr void enable(rank_t rank, std::uint32_t i, double now_ns) {
@@ -245,14 +245,14 @@ private:
     constexpr void dispatch(rank_t rank, double now_ns) {
         sim_rank& me = ranks_[rank];
         if (me.busy) return;
-        if (me.todo.ready.empty()) {
+        if (!me.todo.may_run(by_dependence_)) {
             me.clock_ns = now_ns; // it waits
             return;
         }
         const std::uint32_t i = me.todo.pop_ready();
         const deed d = deeds_.unpack(me.todo.deeds[i]);
         me.busy = true;
-        me.todo.begun[i] = 1;
+        me.todo.stages[i] = agenda::stage::begun;
         std::uint32_t number = i;
         double end_ns = 0;
         if (d.verb == verb::send) {
@@ -299,9 +299,13 @@ private:
         if (rendezvous) ++me.out.open, queue_.push(end_ns + model_.latency_ns(rank, d.peer, 0), {what_notice, m});
         if (!rendezvous && me.out.line.empty())
             set_out(m, end_ns);
-        else if (!by_dependence_)
+        else if (!posts_ahead_)
             me.out.line.add(m, rendezvous ? -1 : end_ns);
         return end_ns;
+    }
+    constexpr bool any_rendezvous() const {
+        if (!model::has_rendezvous_v<M> && options_.eager_bytes == sim_options{}.eager_bytes) return false; // quickly
+        return deeds_.any([&](rank_t rank, const deed& d) { return d.verb == verb::send && meets(rank, d); });
     }
     constexpr bool meets(rank_t rank, const deed& d) const {
         return d.bytes > options_.eager_bytes || d.bytes > model::eager_bytes(model_, rank, d.peer);
@@ -319,7 +323,7 @@ private:
         queue_.push(now_ns + model_.latency_ns(message.to, message.from, 0), {what_answer, m});
     }
     constexpr void answered(std::uint32_t m, double now_ns) {
-        if (by_dependence_) return set_out(m, now_ns);
+        if (posts_ahead_) return set_out(m, now_ns);
         ranks_[wires_.message(m).from].out.line.answered(m, now_ns, [&](auto next, double at) { set_out(next, at); });
     }
     // The message itself sets out as soon as the out port is free.
@@ -353,10 +357,9 @@ private:
             // The port need not wait for the rank, so messages pass it in the order of arrival.
             sim_rank& to = ranks_[message.to];
             if (by_dependence_ && model_.lands_early() && message.there_ns == 0) {
-                to.ports.in_free_ns = std::max(now_ns, to.ports.in_free_ns) +
-                                      model_.port_ns(message.from, message.to, message.bytes, message.turns);
-                message.there_ns = to.ports.in_free_ns;
-                return queue_.push(to.ports.in_free_ns, {what_arrive, m});
+                message.there_ns =
+                    to.ports.pass_in(now_ns, model_.port_ns(message.from, message.to, message.bytes, message.turns));
+                return queue_.push(message.there_ns, {what_arrive, m});
             }
         }
         message.there_ns = now_ns;
@@ -370,7 +373,7 @@ private:
         sim_rank& sender = ranks_[from];
         --sender.out.open;
         sender.out.there_ns = std::max(sender.out.there_ns, now_ns);
-        if (by_dependence_)
+        if (posts_ahead_)
             complete_deed(from, number, now_ns, true);
         else if (sender.out.open == 0 && !sender.ended && !sender.busy &&
                  sender.todo.next == sender.todo.deeds.size() && !sender.todo.truncated)
@@ -388,12 +391,9 @@ private:
         me.talk.got = message.number;
         if constexpr (ported) {
             if (!by_dependence_ || !model_.lands_early()) {
-                double begin_ns = std::max(message.there_ns, me.ports.in_free_ns);
-                if (!model_.lands_early()) begin_ns = std::max(begin_ns, now_ns);
-                me.ports.in_free_ns =
-                    begin_ns +
-                    model_.port_ns(d.peer, rank, d.bytes, d.turns && message.turns && message.answers != me.talk.sends);
-                now_ns = std::max(now_ns, me.ports.in_free_ns);
+                const bool duplex = d.turns && message.turns && message.answers != me.talk.sends;
+                const double begin_ns = model_.lands_early() ? message.there_ns : std::max(message.there_ns, now_ns);
+                now_ns = std::max(now_ns, me.ports.pass_in(begin_ns, model_.port_ns(d.peer, rank, d.bytes, duplex)));
             }
         }
         wires_.take(c);
@@ -425,18 +425,17 @@ private:
     }
     constexpr rank_t waits_for(rank_t rank) noexcept {
         const agenda& todo = ranks_[rank].todo;
-        if (!by_dependence_ && todo.next < todo.deeds.size()) return todo.deeds[todo.next].peer;
-        if (!by_dependence_) return wires_.message(ranks_[rank].out.line.first()).to;
-        for (std::uint32_t i = 0; i != todo.deeds.size(); ++i)
-            if (todo.pending[i] == 0 && todo.begun[i] == 0) return todo.deeds[i].peer;
-        return no_rank;
+        const std::uint32_t first = posts_ahead_ ? todo.held_up() : todo.next;
+        if (!posts_ahead_ && first == todo.deeds.size()) return wires_.message(ranks_[rank].out.line.first()).to;
+        return first == none ? no_rank : todo.deeds[first].peer;
     }
 
     const P& plan_;
     const M& model_;
     const Noise& noise_;
     const sim_options& options_;
-    bool by_dependence_; // no class for each order: only what a rank runs next differs
+    bool by_dependence_;       // no class for each order: only what a rank runs next differs
+    bool posts_ahead_ = false; // is a receive posted as soon as what it depends on is complete?
     deed_source<P> deeds_;
     routes routes_;
     wires wires_;

@@ -3,7 +3,8 @@
 //
 // In program order it is the deed after the last one. In the order of dependence
 // (bough/schedule/dependence.hpp) a deed may run when all deeds that it depends on are complete and
-// the one before it on its channel has begun. If several may run, the first written comes first.
+// the one before it on its channel has begun. If several may run, the first written comes first. In
+// program order over a network, with rendezvous, both must hold.
 #ifndef BOUGH_SIMULATE_DETAIL_AGENDA_HPP
 #define BOUGH_SIMULATE_DETAIL_AGENDA_HPP
 
@@ -29,8 +30,10 @@ struct link_scratch {
 };
 
 struct agenda {
+    enum class stage : std::uint8_t { waits, begun, complete };
+
     std::vector<packed_deed> deeds;
-    std::uint32_t next = 0;    // program order: the deed to run
+    std::uint32_t next = 0;    // program order: the deed to run; otherwise the one after the last that ran
     std::uint32_t skipped = 0; // program order: how many deeds come before deeds[0]
     bool truncated = false;    // program order: there are more deeds than these
     std::uint32_t left = 0;    // how many deeds are not complete
@@ -39,7 +42,7 @@ struct agenda {
     std::vector<std::uint32_t> first, after; // the deeds that depend on it, as compressed rows
     std::vector<std::uint32_t> channel_next; // the next deed on its channel
     std::vector<std::uint32_t> ready;        // a heap, the first written on top
-    std::vector<char> begun;
+    std::vector<stage> stages;
 
     // Program order: takes the deeds from number `from` on, `window` at most.
     template <class P, class Sizes>
@@ -108,8 +111,8 @@ struct agenda {
             after.push_back(to);
         }
         for (std::uint32_t i = 0; i != number; ++i) first[i + 1] += first[i];
-        begun.clear();
-        begun.resize(number, char{0});
+        stages.clear();
+        stages.resize(number, stage::waits);
         ready.clear();
         left = number;
     }
@@ -120,11 +123,22 @@ struct agenda {
         ready.push_back(deed);
         std::push_heap(ready.begin(), ready.end(), later);
     }
+    // May the processor go on? If not `any_order`, only with the next deed.
+    constexpr bool may_run(bool any_order) const noexcept {
+        return !ready.empty() && (any_order || ready.front() == next);
+    }
     constexpr std::uint32_t pop_ready() {
         std::pop_heap(ready.begin(), ready.end(), later);
         const std::uint32_t deed = ready.back();
         ready.pop_back();
+        next = deed + 1;
         return deed;
+    }
+    // The first deed that waits for another rank: for its message, or that its own one arrives. no_step: none.
+    constexpr std::uint32_t held_up() const noexcept {
+        for (std::uint32_t i = 0; i != deeds.size(); ++i)
+            if (stages[i] == stage::begun || (stages[i] == stage::waits && pending[i] == 0)) return i;
+        return no_step;
     }
 
 private:

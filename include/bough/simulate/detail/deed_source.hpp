@@ -31,6 +31,15 @@ public:
     // Order of dependence: all deeds.
     constexpr void link(agenda& todo, rank_t rank) { todo.link(plan_, rank, sizes_, packer_, scratch_); }
 
+    // Does is_it(rank, deed) hold for any deed of any rank?
+    template <class Is>
+    constexpr bool any(Is is_it) const {
+        bool found = false;
+        for (rank_t r = 0; r != plan_.size() && !found; ++r)
+            plan_.emit(r, deed_sink(sizes_, plan_.size(), [&](const deed& d) { found = found || is_it(r, d); }));
+        return found;
+    }
+
     constexpr deed unpack(const packed_deed& packed) const noexcept { return packer_.unpack(packed); }
 
 private:

@@ -45,6 +45,10 @@ struct sim_rank {
     struct ports {
         double out_free_ns = 0;
         double in_free_ns = 0;
+        // A message passes the in port, not before `from_ns`. Returns when it has.
+        constexpr double pass_in(double from_ns, double takes_ns) noexcept {
+            return in_free_ns = std::max(from_ns, in_free_ns) + takes_ns;
+        }
     };
     // Tells an exchange from a message and its answer, under a model that has ports.
     struct talk {
@@ -71,6 +75,15 @@ struct sim_rank {
     bool busy = false;  // is its processor busy?
     bool polls = false; // split phase: something has come, and it will be back at its next poll
     bool ended = false;
+
+    // Split phase: when it polls next after now_ns, if it waits since clock_ns and polls every so many ns.
+    constexpr double next_poll_ns(double now_ns, double every_ns) const noexcept {
+        const double least_ns = std::max(now_ns, clock_ns);
+        if (!(every_ns > 0)) return least_ns;
+        double times = static_cast<double>(static_cast<std::uint64_t>((least_ns - clock_ns) / every_ns));
+        while (clock_ns + times * every_ns < least_ns) ++times;
+        return clock_ns + times * every_ns;
+    }
 };
 
 } // namespace bough::detail
