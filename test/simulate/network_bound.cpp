@@ -5,11 +5,13 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/barrier/dissemination.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
+#include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/gather/tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/neighbours/by_dimension.hpp>
 #include <bough/algorithm/neighbours/direct.hpp>
+#include <bough/algorithm/packed_trees.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
@@ -22,6 +24,7 @@
 #include <bough/simulate/simulate.hpp>
 #include <bough/tree/binomial.hpp>
 #include <bough/tree/flat.hpp>
+#include <bough/tree/table.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -72,8 +75,8 @@ network random_network(std::uint64_t seed) {
 
 template <class Plan>
 void no_plan_is_faster(const network& n, const Plan& plan, std::uint64_t bytes) {
-    const network_bound least =
-        bound_on(n, costs_of_bound, decltype(plan.goal())::kind, {.size = plan.size(), .root = plan.root()}, bytes);
+    const network_bound least = bound_on(n, costs_of_bound, decltype(plan.goal())::kind,
+                                         {.size = plan.size(), .root = plan.root(), .blocks = plan.blocks()}, bytes);
     const double found = simulate(plan, costs_of_bound, {.bytes = bytes, .network = &n}).makespan_ns;
     CAPTURE(int{decltype(plan.goal())::kind}, plan.size(), bytes, least.bandwidth_ns, least.latency_ns);
     CHECK(found >= least.ns() * (1 - 1e-9));
@@ -238,6 +241,68 @@ TEST_CASE("network_bound: where blocks are not alike, as if all were the shortes
     const goal::neighbour_alltoall there_and_back{graph_neighbours{.destinations = {{1}, {0}}}};
     CHECK(bound_on(pair, costs_of_bound, there_and_back, {.size = 2}, 24, 8).bandwidth_ns == Approx(8));
     CHECK(bound_on(pair, costs_of_bound, there_and_back, {.size = 2}, 24).bandwidth_ns == Approx(12));
+}
+
+TEST_CASE("network_bound: where a plan cuts the blocks of ranks, their shares differ by more") {
+    // 29 elements are 10, 10 and 9 in 3 blocks; in 12 the first five are longer, so that shares of four are
+    // 12, 9 and 8; in 48 there is nothing left for the last rank.
+    const network star = network::crossbar(3, 1);
+    const auto bandwidth = [&](std::uint8_t kind, block_t blocks, std::uint64_t element_bytes) {
+        const dimensions at{.size = 3, .blocks = blocks};
+        return bound_on(star, costs_of_bound, kind, at, 29 * element_bytes, element_bytes).bandwidth_ns;
+    };
+    for (const std::uint64_t element : {1u, 8u})
+        for (const std::uint8_t kind : {goal::allgather::kind, goal::reduce_scatter::kind}) {
+            const double one = 2.0 * static_cast<double>(element); // of the others, an element of each
+            CHECK(bandwidth(kind, natural_blocks, element) == Approx(9 * one));
+            CHECK(bandwidth(kind, 3, element) == Approx(9 * one));
+            CHECK(bandwidth(kind, 6, element) == Approx(9 * one));
+            CHECK(bandwidth(kind, 12, element) == Approx(8 * one));
+            CHECK(bandwidth(kind, 48, element) == 0);
+            CHECK(bandwidth(kind, 13, element) == Approx(9 * one)); // no plan has so many
+        }
+    // A scatter does not cut them, and an allreduce has no shares.
+    CHECK(bandwidth(goal::scatter::kind, 12, 1) == Approx(2 * 9));
+    CHECK(bandwidth(goal::allreduce::kind, 12, 1) == Approx(2 * 2 / 3.0 * 29));
+}
+
+TEST_CASE("network_bound: no plan that cuts the blocks of ranks is faster, whatever the length") {
+    // Over one switch, where the first rank has a slow cable and sends its block only once: the bound is
+    // reached, but for what the shares differ.
+    double nearest = 0;
+    const auto check = [&](const network& n, const auto& plan, std::uint64_t bytes) {
+        no_plan_is_faster(n, plan, bytes);
+        const dimensions at{.size = plan.size(), .blocks = plan.blocks()};
+        const double least = bound_on(n, model::lrc{}, decltype(plan.goal())::kind, at, bytes).ns();
+        const double found = simulate(plan, model::lrc{}, {.bytes = bytes, .network = &n}).makespan_ns;
+        CAPTURE(bytes, plan.size(), plan.blocks(), found, least);
+        CHECK(least <= found * (1 + 1e-9));
+        nearest = std::max(nearest, least / found);
+    };
+    for (const rank_t p : {3u, 4u, 7u}) {
+        network star(p, 1);
+        for (rank_t r = 0; r != p; ++r) star.join(r, p, r == 0 ? 1 : 100);
+        star.route();
+        const network ring = network::torus({p}, 1, 2);
+        std::vector<table> straight;
+        for (rank_t root = 0; root != p; ++root) {
+            std::vector<rank_t> parents(p, std::max<rank_t>(root, 1));
+            if (root == 0) parents[1] = 0;
+            parents[root] = no_rank;
+            straight.push_back(table::from_parents(parents));
+        }
+        for (const std::uint64_t bytes : {3u, 17u, 1000u, 4099u, 100'003u})
+            for (const block_t each : {1u, 2u, 7u, 32u}) {
+                const dimensions at{.size = p, .blocks = each * p};
+                for (const network& n : {star, ring}) {
+                    check(n, plan_allgather(packed_trees_allgather{straight}, at), bytes);
+                    check(n, plan_reduce_scatter(packed_trees_reduce_scatter{straight}, at), bytes);
+                }
+                check(ring, plan_allgather(bucket{.extents = {p}}, {.size = p}), bytes);
+                check(ring, plan_reduce_scatter(bucket{.extents = {p}}, {.size = p}), bytes);
+            }
+    }
+    CHECK(nearest > 0.9999);
 }
 
 TEST_CASE("network_bound: latency is that of the longest way") {

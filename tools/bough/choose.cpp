@@ -75,8 +75,8 @@ struct least_time {
     bough::network_bound bound;
     double along_ns = 0; // along the paths that messages take; 0: not known
 };
-// Prints what choose_for(bytes) chooses for each length, and how near it comes to least_for(bytes), if that
-// is known.
+// Prints what choose_for(bytes) chooses for each length, and how near it comes to least_for(bytes, that), if
+// that is known.
 template <class Choose, class Least>
 int choose_over_network(const choose_arguments& typed, const priced_network& on, const neighbours& who,
                         const std::vector<std::uint64_t>& sizes, const Choose& choose_for, const Least& least_for) {
@@ -84,7 +84,7 @@ int choose_over_network(const choose_arguments& typed, const priced_network& on,
     json documents = json::array();
     for (const std::uint64_t bytes : sizes) {
         const bough::decision d = choose_for(bytes);
-        const std::optional<least_time> least = least_for(bytes);
+        const std::optional<least_time> least = least_for(bytes, d);
         any &= bool(d);
         if (typed.format == "json") {
             documents.push_back(json_of(d));
@@ -143,7 +143,7 @@ int choose_neighbours(const choose_arguments& typed, collective c) {
         return choose_over_network(
             typed, *on, who, sizes,
             [&](std::uint64_t bytes) { return choose_on(*on, c, who, {.bytes = bytes}, options); },
-            [&](std::uint64_t bytes) {
+            [&](std::uint64_t bytes, const bough::decision&) {
                 return std::optional<least_time>{{bound_on(on->over, on->model, c, who, bytes)}};
             });
     named_model model = parse_model(typed.model);
@@ -193,9 +193,10 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
             [&](std::uint64_t bytes) {
                 return choose_on(*on, c, at, {.bytes = bytes, .exact_op = typed.exact}, options, arrivals);
             },
-            [&](std::uint64_t bytes) -> std::optional<least_time> {
+            [&](std::uint64_t bytes, const bough::decision& d) -> std::optional<least_time> {
                 if (!arrivals.empty()) return std::nullopt; // the bound is of ranks that come together
-                return {{bound_on(on->over, on->model, c, at, bytes), least_along_paths(*on, c, at, bytes)}};
+                const bough::dimensions cut = least_cut(d);
+                return {{bound_on(on->over, on->model, c, cut, bytes), least_along_paths(*on, c, cut, bytes)}};
             });
     }
     const bool speaks = asked == nullptr || asked->rank() == 0;

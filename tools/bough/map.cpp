@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -98,18 +99,19 @@ winners find_winners(const map_arguments& typed) {
             }
             ++found.counts[index];
             found.cells.push_back({index, d.winner().predicted_ns});
-            if (on) found.cells.back().least_ns = bound_on(on->over, on->model, found.collective, at, bytes).ns();
+            if (on)
+                found.cells.back().least_ns = bound_on(on->over, on->model, found.collective, least_cut(d), bytes).ns();
         }
     return found;
 }
 
 // "the winners do 40 to 92 %, 71 % on average, of what this network can do"; empty without a network.
 std::string bound_text(const winners& found) {
-    double least = 100, most = 0, sum = 0;
+    double least = std::numeric_limits<double>::infinity(), most = 0, sum = 0;
     std::size_t count = 0;
     for (const cell& c : found.cells) {
         if (c.least_ns == 0 || c.ns == 0) continue;
-        const double percent = std::min(100.0, std::floor(100 * c.least_ns / c.ns + 1e-9));
+        const double percent = std::floor(100 * c.least_ns / c.ns + 1e-9);
         least = std::min(least, percent);
         most = std::max(most, percent);
         sum += percent;

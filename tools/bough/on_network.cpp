@@ -11,7 +11,6 @@
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <variant>
 
@@ -31,6 +30,10 @@ std::optional<priced_network> parse_priced_network(const std::string& network, c
 }
 
 namespace {
+
+std::uint8_t kind_of(collective c) {
+    return with_goal(c, [](auto goal) { return decltype(goal)::kind; });
+}
 
 constexpr bough::rank_t most_ranks_searched = 16; // takes seconds
 constexpr bough::rank_t most_ranks_bounded = 8;   // takes a tenth of a second
@@ -81,7 +84,16 @@ problem parse_plan(const plan_arguments& typed, bough::rank_t ranks, runs_over r
 double least_along_paths(const priced_network& on, collective c, const bough::dimensions& at, std::uint64_t bytes) {
     if (!has_packed_trees(c) || at.size > most_ranks_bounded) return 0;
     return with_packing(on.over, c, at, [&](const auto& found) { return found.least_ns_per_byte; }) *
-           static_cast<double>(bytes);
+           static_cast<double>(bough::bytes_bounded(kind_of(c), at, bytes));
+}
+
+bough::dimensions least_cut(const bough::decision& d) {
+    bough::dimensions least = d.at;
+    for (const bough::prospect& p : d.prospects) {
+        const bough::dimensions at{d.at.size, d.at.root, p.blocks};
+        if (bytes_bounded(d.kind, at, d.what.bytes) < bytes_bounded(d.kind, least, d.what.bytes)) least = at;
+    }
+    return least;
 }
 
 namespace {
@@ -122,8 +134,7 @@ bough::decision choose_on(const priced_network& on, collective c, const neighbou
 
 bough::network_bound bound_on(const bough::network& over, const simulated_model& model, collective c,
                               const bough::dimensions& at, std::uint64_t bytes) {
-    const std::uint8_t kind = with_goal(c, [](auto goal) { return decltype(goal)::kind; });
-    return std::visit([&](const auto& m) { return bough::bound_on(over, m, kind, at, bytes); }, model.costs);
+    return std::visit([&](const auto& m) { return bough::bound_on(over, m, kind_of(c), at, bytes); }, model.costs);
 }
 
 bough::network_bound bound_on(const bough::network& over, const simulated_model& model, collective c,
@@ -139,12 +150,14 @@ bough::network_bound bound_on(const bough::network& over, const simulated_model&
 bough::network_bound bound_on(const bough::network& over, const simulated_model& model, const problem& what,
                               std::uint64_t bytes) {
     if (has_neighbours(what.collective)) return bound_on(over, model, what.collective, what.neighbours, bytes);
-    return bound_on(over, model, what.collective, what.at, bytes);
+    bough::dimensions at = what.at;
+    if (at.blocks == bough::natural_blocks) at.blocks = what.algorithm.natural_blocks(at.size);
+    return bound_on(over, model, what.collective, at, bytes);
 }
 
 namespace {
 int percent_of(double least_ns, double ns) {
-    return static_cast<int>(std::min(ns > 0 ? std::floor(100 * least_ns / ns + 1e-9) : 100, 100.0));
+    return static_cast<int>(ns > 0 ? std::floor(100 * least_ns / ns + 1e-9) : 100); // no more, if it is a bound
 }
 } // namespace
 

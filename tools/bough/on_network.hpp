@@ -37,6 +37,9 @@ problem parse_plan(const plan_arguments&, bough::rank_t ranks, runs_over = runs_
 // proves it, else 0.
 double least_along_paths(const priced_network&, collective, const bough::dimensions&, std::uint64_t bytes);
 
+// The dimensions of the candidate that cuts the blocks of ranks so that the shortest is shorter than any
+// other candidate's: with them, a bound is one for all.
+bough::dimensions least_cut(const bough::decision&);
 // Among the standard candidates and those of the network; where ranks come at these times, if there are any.
 bough::decision choose_on(const priced_network&, collective, const bough::dimensions&, const bough::problem&,
                           const bough::choose_options&, const std::vector<std::uint64_t>& arrivals_ns = {});

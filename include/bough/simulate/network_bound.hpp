@@ -91,18 +91,39 @@ constexpr std::uint64_t shares_of(std::uint8_t kind, rank_t size) noexcept {
     default: return 1;
     }
 }
-// The bytes of so many blocks of whole elements, if all are as long as the shortest. Pre: shares >= 1.
-inline std::uint64_t bytes_alike(std::uint64_t bytes, std::uint64_t shares, std::uint64_t element_bytes) {
+// The bytes of so many shares of whole elements, if all are as long as the shortest. `pieces`: into so many
+// blocks a plan cuts each of them; as the vector is cut evenly into blocks, the first ones longer, the
+// last share is the shortest. Pre: shares >= 1, pieces >= 1.
+inline std::uint64_t bytes_alike(std::uint64_t bytes, std::uint64_t shares, std::uint64_t pieces,
+                                 std::uint64_t element_bytes) {
     BOUGH_EXPECTS(element_bytes >= 1 && bytes % element_bytes == 0, "bytes: needs a whole number of elements");
-    return bytes / element_bytes / shares * shares * element_bytes;
+    const std::uint64_t elements = bytes / element_bytes, longer = elements % (shares * pieces);
+    const std::uint64_t before = (shares - 1) * pieces; // blocks before the last share
+    const std::uint64_t last = elements / (shares * pieces) * pieces + (longer > before ? longer - before : 0);
+    return last * shares * element_bytes;
+}
+// Into how many blocks plans in at.blocks blocks cut each share.
+constexpr std::uint64_t pieces_of(std::uint8_t kind, const dimensions& at) noexcept {
+    const bool may_cut = kind == goal::allgather::kind || kind == goal::reduce_scatter::kind;
+    return may_cut && at.blocks != natural_blocks && at.blocks != 0 && at.blocks % at.size == 0 ? at.blocks / at.size
+                                                                                                : 1;
 }
 
 } // namespace detail
 
+// How many bytes of a vector count for the bound of a collective (Goal::kind). Where each rank, or each
+// pair, has a block of the vector, all blocks count as long as the shortest one. In an allgather or a
+// reduce_scatter, plans may cut the blocks of ranks; the walk and the simulator cut the vector evenly, so
+// some ranks may have a few elements less: this is for plans in at.blocks blocks, by default one a rank.
+// Pre: as for bound_on.
+inline std::uint64_t bytes_bounded(std::uint8_t kind, const dimensions& at, std::uint64_t bytes,
+                                   std::uint64_t element_bytes = 1) {
+    return detail::bytes_alike(bytes, detail::shares_of(kind, at.size), detail::pieces_of(kind, at), element_bytes);
+}
+
 // The bound for a collective (Goal::kind) of a vector of so many bytes. Of an alltoall that is the
-// whole matrix; of a barrier it does not matter. Where each rank, or each pair, has a block of the
-// vector, all blocks count as long as the shortest one. Pre: bytes is a multiple of element_bytes, which
-// is at least 1.
+// whole matrix; of a barrier it does not matter. at.blocks: see bytes_bounded. Pre: bytes is a multiple of
+// element_bytes, which is at least 1.
 template <CostModel M>
 network_bound bound_on(const network& over, const M& model, std::uint8_t kind, const dimensions& at,
                        std::uint64_t bytes, std::uint64_t element_bytes = 1) {
@@ -113,8 +134,7 @@ network_bound bound_on(const network& over, const M& model, std::uint8_t kind, c
     const double nearest_ns = model.start_ns() + detail::nearest_message_ns(model, at.size);
     made.all_cuts = cuts.all_cuts();
     made.bandwidth_ns =
-        cuts.bandwidth_ns_per_byte(kind, at.root) *
-        static_cast<double>(detail::bytes_alike(bytes, detail::shares_of(kind, at.size), element_bytes));
+        cuts.bandwidth_ns_per_byte(kind, at.root) * static_cast<double>(bytes_bounded(kind, at, bytes, element_bytes));
     made.message_ns = nearest_ns + over.hop_ns * cuts.nearest();
     made.latency_ns = nearest_ns + over.hop_ns * cuts.farthest(kind, at.root);
     return made;
@@ -146,7 +166,7 @@ requires std::same_as<Goal, goal::neighbour_allgather> || std::same_as<Goal, goa
     const detail::network_cuts cuts(over, at.size);
     made.all_cuts = cuts.all_cuts();
     made.bandwidth_ns = cuts.bandwidth_ns_per_byte(wanted) *
-                        static_cast<double>(detail::bytes_alike(bytes, blocks, element_bytes) / blocks);
+                        static_cast<double>(detail::bytes_alike(bytes, blocks, 1, element_bytes) / blocks);
     const bool any = std::any_of(wanted.begin(), wanted.end(), [](const auto& d) {
         return std::any_of(d.to.begin(), d.to.end(), [&](rank_t to) { return to != d.from; });
     });
