@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The figures of the pages on networks: allreduce on simulated tori, with a late rank, and with a slow
 // cable; the neighbours of a stencil; alltoallv in slots; alltoall over nodes; what goes between groups.
+// Those on tori and with a slow cable stand in both readings, eager and strict; in the others the strict
+// times are the same (test/model/rendezvous.cpp).
 #include "csv.hpp"
 #include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/slow_rank.hpp>
@@ -41,15 +43,23 @@ using namespace bough;
 constexpr model::lrc message_of_1_us{
     .message_latency_ns = 1000, .receive = {}, .combine = {}, .startup_ns = 0, .copy = {}};
 
+// Do messages set out wherever their receivers are, or when both ranks have got to them?
+enum class reading : std::uint8_t { eager, strict };
+constexpr std::uint64_t eager_bytes(reading how) { return how == reading::strict ? 0 : ~std::uint64_t{0}; }
+std::string named(const char* table, reading how) {
+    return std::string(table) + (how == reading::strict ? "_strict" : "");
+}
+
 template <class A>
-double allreduce_us(const A& algorithm, rank_t ranks, std::uint64_t bytes, const network& net) {
-    return simulate(plan_allreduce(algorithm, {.size = ranks}), message_of_1_us, {.bytes = bytes, .network = &net})
+double allreduce_us(const A& algorithm, rank_t ranks, std::uint64_t bytes, const network& net, reading how) {
+    return simulate(plan_allreduce(algorithm, {.size = ranks}), message_of_1_us,
+                    {.bytes = bytes, .eager_bytes = eager_bytes(how), .network = &net})
                .makespan_ns /
            1000;
 }
 
-void on_tori(const std::string& directory) {
-    figures::csv table(directory, "networks_tori",
+void on_tori(const std::string& directory, reading how) {
+    figures::csv table(directory, named("networks_tori", how),
                        "torus,mebibytes,swing_us,one_port_us,bucket_us,one_port_us,best_of_others_us,which,"
                        "swing_faster,bucket_faster");
     for (const grid_extents& grid : {grid_extents{8, 8}, {16, 16}, {4, 4, 4}, {6, 10}}) {
@@ -65,16 +75,16 @@ void on_tori(const std::string& directory) {
         net.hop_ns = 50;
         for (const std::uint64_t mebibytes : {1u, 32u}) {
             const std::uint64_t bytes = mebibytes << 20;
-            const double swung = allreduce_us(swing{grid}, ranks, bytes, net);
-            const double swung_by_one = allreduce_us(swing{grid, 1}, ranks, bytes, net);
-            const double by_bucket = allreduce_us(bucket{grid}, ranks, bytes, net);
-            const double by_bucket_by_one = allreduce_us(bucket{grid, 1}, ranks, bytes, net);
+            const double swung = allreduce_us(swing{grid}, ranks, bytes, net, how);
+            const double swung_by_one = allreduce_us(swing{grid, 1}, ranks, bytes, net, how);
+            const double by_bucket = allreduce_us(bucket{grid}, ranks, bytes, net, how);
+            const double by_bucket_by_one = allreduce_us(bucket{grid, 1}, ranks, bytes, net, how);
             std::vector<std::pair<double, std::string>> others{
-                {allreduce_us(halving_doubling{}, ranks, bytes, net), "halving_doubling"},
-                {allreduce_us(lowest_bit_first{}, ranks, bytes, net), "lowest_bit_first"}};
+                {allreduce_us(halving_doubling{}, ranks, bytes, net, how), "halving_doubling"},
+                {allreduce_us(lowest_bit_first{}, ranks, bytes, net, how), "lowest_bit_first"}};
             if (ranks <= 64 || mebibytes == 1) { // a ring and a circulant graph of 256 take minutes
-                others.push_back({allreduce_us(ring{}, ranks, bytes, net), "ring"});
-                others.push_back({allreduce_us(circulant{}, ranks, bytes, net), "circulant"});
+                others.push_back({allreduce_us(ring{}, ranks, bytes, net, how), "ring"});
+                others.push_back({allreduce_us(circulant{}, ranks, bytes, net, how), "circulant"});
             }
             const auto best = *std::min_element(others.begin(), others.end());
             table.row(name, mebibytes, swung, swung_by_one, by_bucket, by_bucket_by_one, best.first, best.second,
@@ -108,8 +118,9 @@ void one_late_rank(const std::string& directory) {
     }
 }
 
-void one_slow_cable(const std::string& directory) {
-    figures::csv table(directory, "networks_slow_rank", "share,ranks,slow_rank_ms,ring_ms,times_faster,bound_ms");
+void one_slow_cable(const std::string& directory, reading how) {
+    figures::csv table(directory, named("networks_slow_rank", how),
+                       "share,ranks,slow_rank_ms,ring_ms,times_faster,bound_ms");
     const std::uint64_t bytes = 64 << 20;
     for (const double share : {1.0, 0.5, 0.25})
         for (const rank_t ranks : {8u, 16u}) {
@@ -117,7 +128,10 @@ void one_slow_cable(const std::string& directory) {
             for (rank_t r = 0; r != ranks; ++r) star.join(r, ranks, r == 3 ? 25 * share : 25);
             star.route();
             const auto run = [&](const auto& plan) {
-                return simulate(plan, message_of_1_us, {.bytes = bytes, .network = &star}).makespan_ns / 1e6;
+                return simulate(plan, message_of_1_us,
+                                {.bytes = bytes, .eager_bytes = eager_bytes(how), .network = &star})
+                           .makespan_ns /
+                       1e6;
             };
             const double found =
                 run(plan_allreduce(slow_rank_allreduce{3}, {.size = ranks, .blocks = 16 * (ranks - 1)}));
@@ -236,9 +250,8 @@ void between_groups(const std::string& directory) {
 
 int main(int count, char** arguments) {
     const std::string directory = figures::directory(count, arguments);
-    on_tori(directory);
+    for (const reading how : {reading::eager, reading::strict}) on_tori(directory, how), one_slow_cable(directory, how);
     one_late_rank(directory);
-    one_slow_cable(directory);
     stencils(directory);
     short_blocks_of_many(directory);
     alltoall_over_nodes(directory);

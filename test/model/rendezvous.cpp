@@ -3,13 +3,19 @@
 // derivation, and what the limit leaves as it was.
 #include "support/catch.hpp"
 #include "support/listed_plan.hpp"
+#include <bough/algorithm/allreduce/late_rank.hpp>
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/allreduce/tree.hpp>
+#include <bough/algorithm/alltoall/bruck.hpp>
+#include <bough/algorithm/alltoall/grouped.hpp>
+#include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/binary_blocks.hpp>
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/double_tree.hpp>
 #include <bough/algorithm/halving_doubling.hpp>
+#include <bough/algorithm/neighbours/by_dimension.hpp>
+#include <bough/algorithm/neighbours/direct.hpp>
 #include <bough/algorithm/per_level.hpp>
 #include <bough/algorithm/ring.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
@@ -266,6 +272,54 @@ TEST_CASE("the closed forms hold in both readings: no rank of these algorithms i
             CHECK(same(bough::plan_broadcast(bough::chain{}, {.size = p, .blocks = 7})) > 0);
             CHECK(same(bough::plan_broadcast(bough::double_tree{}, {.size = p, .blocks = 8})) > 0);
         }
+}
+
+TEST_CASE("with a late rank, between neighbours and from all to all both readings take the same time") {
+    // So the figures of doc/papers/data that benchmark/figures/networks.cpp computes stand for both.
+    const auto check = [&](const auto& plan, const auto& model, std::uint64_t bytes) {
+        CAPTURE(plan.size(), plan.blocks(), bytes);
+        const walk_result strict = walk(plan, rendezvous{model}, bytes);
+        CHECK(!strict.deadlock());
+        CHECK(strict.makespan_ns == Approx(walk(plan, model, bytes).makespan_ns));
+    };
+    for (const rank_t p : {2u, 5u, 8u, 13u, 24u, 48u}) {
+        const bough::dimensions at{.size = p, .root = 1};
+        std::vector<std::uint64_t> arrivals(p, 0);
+        arrivals[1] = 10'000'000;
+        for (const bough::block_t blocks : {1u, 8u, 64u})
+            check(bough::plan_allreduce(bough::late_rank_allreduce{}, {.size = p, .root = 1, .blocks = blocks}),
+                  arriving{net, arrivals}, 1 << 20);
+        for (const std::uint64_t each : {8u, 1000u}) {
+            check(bough::plan_alltoall(bough::pairwise_alltoall{}, at), net, each * p * p);
+            for (const rank_t ports : {1u, 3u, 15u})
+                check(bough::plan_alltoall(bough::bruck_alltoall{ports}, at), net, each * p * p);
+        }
+    }
+    for (const auto& [grid, reach] : {std::pair{bough::grid_extents{8, 8}, 1},
+                                      {bough::grid_extents{4, 4, 4}, 1},
+                                      {bough::grid_extents{5, 5, 5}, 2}}) {
+        const bough::grid_neighbours around{.extents = grid, .offsets = bough::box_offsets(grid.dimensions, reach)};
+        rank_t ranks = 1;
+        for (std::uint32_t d = 0; d != grid.dimensions; ++d) ranks *= grid.extent[d];
+        const bough::dimensions at{.size = ranks};
+        for (const std::uint64_t each : {8u, 32768u}) {
+            const auto both = [&](const auto& algorithm) {
+                const auto alltoall = bough::plan_neighbour_alltoall(algorithm, around, at);
+                const auto allgather = bough::plan_neighbour_allgather(algorithm, around, at);
+                check(alltoall, net, each * alltoall.blocks());
+                check(allgather, net, each * allgather.blocks());
+            };
+            both(bough::direct_neighbours{});
+            both(bough::by_dimension{});
+        }
+    }
+    std::vector<rank_t> node_of;
+    for (rank_t r = 0; r != 64; ++r) node_of.push_back(r / 16);
+    constexpr alpha_beta_gamma near{.alpha_ns = 300, .beta_ns_per_byte = 0.05};
+    constexpr alpha_beta_gamma far{.alpha_ns = 2000, .beta_ns_per_byte = 0.1};
+    for (const rank_t lanes : {1u, 4u, 16u})
+        check(bough::plan_alltoall(bough::grouped_alltoall{bough::listed_groups(node_of), lanes}, {.size = 64}),
+              two_level{near, far, node_of.data()}, 64 * 64 * 512);
 }
 
 TEST_CASE("a limit makes no plan faster, and one that no message exceeds changes nothing") {

@@ -11,7 +11,7 @@ constexpr const char* about_model =
     "5000,1,0.25 if not given";
 
 constexpr const char* about_eager =
-    "Longer messages wait for their receive; 0: all, as papers mean it. Without it none does";
+    "Messages of more bytes wait for their receives; 0: all do. Without it none does";
 
 std::string about_choice_network() {
     return "Price by runs over a network, and say how near its bound the winner comes; --model is then one of those of "

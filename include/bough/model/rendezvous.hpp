@@ -10,7 +10,8 @@
 // eager_bytes(), as loggops has (S in LogGPS), or eager_bytes(from, to) if it differs between pairs; of
 // two limits the lower holds. Messages of no bytes are eager in any case: the notice is all of them.
 //
-// No time of a walk is shorter than without a limit.
+// No time of a walk is shorter than without a limit. Runs over a network, where hosts may have several
+// ports, have a rule of their own: bough/simulate/engine.hpp.
 #ifndef BOUGH_MODEL_RENDEZVOUS_HPP
 #define BOUGH_MODEL_RENDEZVOUS_HPP
 

@@ -8,7 +8,8 @@
 //   // groups of hosts: swing on a ring; on ranks in a row: dual_root; on up to 8 ranks: packed trees
 //   decision d = choose(from, at, what, on_network{network, model});
 //
-// The price of a plan is its simulated run (bough/simulate/simulate.hpp). Before that, each plan gets a
+// The price of a plan is its simulated run (bough/simulate/simulate.hpp), also where the model says that
+// long messages need both their ranks (bough/model/rendezvous.hpp). Before that, each plan gets a
 // lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are
 // simulated in the order of these bounds, until the bound says that the rest cannot win. A plan with more
 // than options.most_steps messages is left unpriced, unless options.price_all.

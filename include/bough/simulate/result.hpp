@@ -48,8 +48,8 @@ struct sim_options {
     // How many messages on one channel may be sent and not yet received; then the sender waits. 0:
     // no limit.
     std::uint32_t slots = 0;
-    // Longer messages are sent when their receive is posted. A model with eager_bytes() sets this
-    // itself.
+    // Longer messages are sent when their receive is posted; over a network that is when what the receive
+    // depends on is complete, in either order. A model with eager_bytes() sets this itself.
     std::uint64_t eager_bytes = ~std::uint64_t{0};
     const bough::network* network = nullptr; // nullptr: every pair has its own wires
     // Over a network: do the messages of a channel go one after the other, as over TCP or a queue pair?

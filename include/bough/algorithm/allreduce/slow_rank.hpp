@@ -12,12 +12,16 @@
 //
 // Ranks       any
 // Op          commutative
-// Rounds      2 ceil(log2(p - 1)) + 2 for one chunk
+// Rounds      2 ceil(log2(p - 1)) for one chunk; meanwhile the slow rank sends p - 1 messages, and takes as
+//             many
 // Traffic     of a vector m, the slow rank sends m and receives m; any other sends (2 - 1 / (p - 1)) m
 // Combines    m on any rank but the slow one
 // Scratch     of any rank but the slow one: m (p + 1) / p to land in
-// Time        with bandwidth B, and x B of the slow rank, towards max(m / (x B), (2 - 1 / (p - 1)) m / B)
-//             with many chunks; a ring takes 2 (p - 1) / p m / (x B). Without a slow rank a ring is faster
+// Time        with bandwidth B, and x B of the slow rank, at least max(m / (x B), (2 - 1 / (p - 1)) m / B),
+//             towards which it goes with many chunks where messages share a port. With one message at a
+//             time each way, and c chunks, between c t and c t + 2 h + 2 s, t = max((p - 1) s, 2 h + 2 s);
+//             s: a message from or to the slow rank, h: one half among the others. A ring takes
+//             2 (p - 1) / p m / (x B). Without a slow rank a ring is faster
 // Determinism each block is combined on one rank and copied to the others: same bits on every rank, and in
 //             every run
 // Pre         blocks: a multiple of p - 1
