@@ -10,8 +10,7 @@ constexpr const char* about_model =
     "A file that 'bough measure --json' wrote, a cluster file, or alpha,beta,gamma in ns and ns per byte; "
     "5000,1,0.25 if not given";
 
-constexpr const char* about_eager =
-    "Messages of more bytes wait for their receives; 0: all do. Without it none does";
+constexpr const char* about_eager = "Messages of more bytes wait for their receives; 0: all do. Without it none does";
 
 std::string about_choice_network() {
     return "Price by runs over a network, and say how near its bound the winner comes; --model is then one of those of "
