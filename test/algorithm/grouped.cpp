@@ -3,10 +3,13 @@
 #include "proof.hpp"
 #include "support/catch.hpp"
 #include "support/mutants.hpp"
+#include "support/sample.hpp"
 #include <bough/algorithm/alltoall/grouped.hpp>
 #include <bough/alltoall.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/random.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
+#include <bough/model/lrc.hpp>
 #include <bough/model/rendezvous.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/transport/in_process.hpp>
@@ -119,6 +122,23 @@ TEST_CASE("grouped: with one lane, equal groups end where every message needs bo
             CAPTURE(each, count);
             CHECK_FALSE(model::walk(plan, model::rendezvous{costs}, std::uint64_t{p} * p).deadlock());
         }
+}
+
+TEST_CASE("grouped: unequal groups, scattered ones, and several lanes end where every message needs both its ranks") {
+    random_sequence random(bough_test::seed(), 0, 0);
+    for (int again = 0; again != 300; ++again) {
+        const rank_t p = 2 + static_cast<rank_t>(random() % 40), most = 1 + static_cast<rank_t>(random() % 7);
+        std::vector<rank_t> groups(p), number(most, no_rank);
+        for (rank_t& g : groups) g = static_cast<rank_t>(random() % most);
+        if (random() % 2 == 0) std::sort(groups.begin(), groups.end());
+        rank_t count = 0;
+        for (rank_t& g : groups) g = number[g] == no_rank ? number[g] = count++ : number[g];
+        const grouped_alltoall algorithm{listed_groups{groups}, 1 + static_cast<rank_t>(random() % 6)};
+        CAPTURE(p, groups, algorithm.lanes);
+        const auto plan = plan_alltoall(algorithm, {.size = p});
+        const model::rendezvous strict{model::lrc{.message_latency_ns = 1000}, 0};
+        CHECK_FALSE(model::walk(plan, strict, std::uint64_t{64} * p * p).deadlock());
+    }
 }
 
 TEST_CASE("grouped: with a lane for each rank nothing is handed out where it arrives") {

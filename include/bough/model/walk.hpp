@@ -36,8 +36,7 @@
 //   end       a rank ends when its steps are done and its rendezvous are at their receivers
 // So no time is shorter than without. In the paper's model, where messages spend no time on the way,
 // notices and answers take none, and limit 0 is the rule of the papers. A plan that rests on messages
-// that nobody has asked for yet does not end; of bough's algorithms grouped_alltoall may do that, with
-// several lanes or on groups of different sizes.
+// that nobody has asked for yet does not end.
 //
 //   walk(plan, model, bytes)          prices a vector of `bytes`, cut into the plan's blocks
 //   finish_times(plan, model, bytes)  when each rank ends; it does not wait for its out port
