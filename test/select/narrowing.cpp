@@ -35,7 +35,8 @@ TEST_CASE("choose: an op that combines many at once lets its vector travel narro
     CHECK(d.winner().what.algorithm == any_algorithm(by_owner_allreduce{}));
     // Its price is that of half the bytes. All others cost what they cost without it.
     const problem half{.bytes = 1u << 20, .element_bytes = 2};
-    CHECK(problem_for(by_owner_allreduce{}, narrow) == problem{half.bytes, 2, no_rank, 1000, false, nullptr, 2});
+    CHECK(problem_for(by_owner_allreduce{}, narrow) ==
+          problem{.bytes = half.bytes, .element_bytes = 2, .narrowing = 2});
     CHECK(d.winner().predicted_ns == price_of(paper, half, plan_allreduce(by_owner_allreduce{}, at)));
     const decision without = choose(list(plain), at, plain, paper, {.price_all = true});
     REQUIRE(without.prospects.size() + 1 == d.prospects.size());
