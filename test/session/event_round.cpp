@@ -3,15 +3,17 @@
 #include <bough/session/event_round.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 using namespace bough;
 
 namespace {
 
-std::vector<std::uint64_t> taken(detail::event_round& round) {
-    std::vector<std::uint64_t> made;
-    round.take([&](std::uint64_t id) { made.push_back(id); });
+using noted = std::vector<std::pair<std::uint64_t, bool>>;
+noted of(const detail::event_round& round) {
+    noted made;
+    round.for_each([&](std::uint64_t id, bool told) { made.emplace_back(id, told); });
     return made;
 }
 constexpr std::uint64_t id(std::uint64_t ticket, std::uint64_t step) { return ticket << 32 | step; }
@@ -22,26 +24,28 @@ TEST_CASE("event_round: an operation is noted once for events in a row, and agai
     detail::event_round round;
     round.note(id(1, 5), false);
     round.note(id(1, 6), false);
-    round.note(id(2, 0), false);
+    round.note(id(0x7fff'ffff, 0), false);
     round.note(id(1, 7), false);
-    CHECK(taken(round) == std::vector{id(1, 5), id(2, 0), id(1, 7)});
-    CHECK(taken(round).empty());
-    round.note(id(1, 8), false); // the round before does not count
-    CHECK(taken(round) == std::vector{id(1, 8)});
-    for (const std::uint64_t step : {3u, 4u}) round.note(id(1, step), true);
-    CHECK(taken(round) == std::vector{id(1, 3), id(1, 4)});
+    CHECK(of(round) == noted{{id(1, 5), false}, {id(0x7fff'ffff, 0), false}, {id(1, 7), false}});
+    CHECK_FALSE(round.any_told());
+    round.forget();
+    CHECK(of(round).empty());
+    round.note(id(1, 8), false); // what was before does not count
+    CHECK(of(round) == noted{{id(1, 8), false}});
 }
 
-TEST_CASE("event_round: there is room for 64, and then again") {
+TEST_CASE("event_round: who wants to hear of each event hears of each") {
     detail::event_round round;
-    for (int again = 0; again != 2; ++again) {
-        for (std::uint64_t k = 0; k != 64; ++k) {
-            CHECK(round.has_room(64 - k));
-            CHECK_FALSE(round.has_room(65 - k));
-            round.note(id(k, 0), false);
-        }
-        CHECK(taken(round).size() == 64);
-    }
+    round.note(id(1, 2), false);
+    for (const std::uint64_t step : {3u, 4u}) round.note(id(1, step), true);
+    round.note(id(1, 5), false); // of an operation that has been noted
+    CHECK(of(round) == noted{{id(1, 2), false}, {id(1, 3), true}, {id(1, 4), true}});
+    CHECK(round.any_told());
+    round.forget();
+    CHECK_FALSE(round.any_told());
+    for (std::uint64_t k = 0; k != detail::event_round::most; ++k) round.note(id(k, k), true);
+    CHECK(of(round).size() == detail::event_round::most);
+    CHECK(of(round).back() == std::pair{id(63, 63), true});
 }
 
 TEST_CASE("event_round: is open from its begin to its end") {

@@ -252,14 +252,26 @@ private:
         if (--memory_.waits[later] == 0 && (bound_.steps[later].verb != verb::receive || memory_.held[later].present))
             memory_.ready[ready_++] = later;
     }
-    // The first step of the schedule goes to the end, where drain() begins.
+    // The first step of the schedule goes to the end, where drain() begins. Heap sort: a late rank may have
+    // thousands, most of them in the order of the schedule.
     void sort_ready() noexcept {
-        for (std::uint32_t k = 1; k < ready_; ++k) {
-            const std::uint32_t step = memory_.ready[k];
-            std::uint32_t to = k;
-            for (; to != 0 && memory_.ready[to - 1] < step; --to) memory_.ready[to] = memory_.ready[to - 1];
-            memory_.ready[to] = step;
+        for (std::uint32_t k = ready_ / 2; k-- != 0;) sink_ready(k, ready_);
+        for (std::uint32_t end = ready_; end-- > 1;) {
+            const std::uint32_t first = memory_.ready[0];
+            memory_.ready[0] = memory_.ready[end];
+            memory_.ready[end] = first;
+            sink_ready(0, end);
         }
+    }
+    // Of `k` and those below it in the heap of `size`, the first step comes to the top.
+    void sink_ready(std::uint32_t k, std::uint32_t size) noexcept {
+        const std::uint32_t step = memory_.ready[k];
+        for (std::uint32_t below = 0; (below = 2 * k + 1) < size; k = below) {
+            if (below + 1 < size && memory_.ready[below + 1] < memory_.ready[below]) ++below;
+            if (memory_.ready[below] > step) break;
+            memory_.ready[k] = memory_.ready[below];
+        }
+        memory_.ready[k] = step;
     }
     void complete(std::uint32_t i, const bound_step& s) noexcept {
         --left_;
@@ -285,7 +297,9 @@ private:
             }
             break;
         }
-        case verb::receive: consume(i, s, port); break;
+        case verb::receive: // its message may have been released since, as its sender took it back
+            if (memory_.held[i].present) consume(i, s, port);
+            break;
         case verb::combine: combine(i, s, port); break;
         case verb::copy:
             if (bytes(s.out) != 0 && at(s.a) != at(s.out))

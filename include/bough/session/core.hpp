@@ -260,7 +260,8 @@ private:
         if (op.result_ || op.taken_back_by_ != no_rank) return matching_.early().release(e.id);
         if (differ(e.envelope, op.tag_)) {
             matching_.early().release(e.id);
-            return disputes_.heard(&op, e);
+            go_on(); // what a dispute takes back must not be used any more
+            return disputes_.heard(op.done_ ? nullptr : &op, e);
         }
         const std::uint32_t step = matching_.step_of(op, e);
         if (step == not_a_step) {
@@ -270,14 +271,15 @@ private:
         }
         op.tell_if_watched({.what = operation_event::kind::arrived, .step = step, .peer = e.peer, .bytes = e.bytes});
         op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true});
-        flight_.note_event(op, step);
+        flight_.note_event(op, step, true);
     }
     void deliver_early(session_operation& op) {
+        std::size_t delivered = 0;
         for (event e; matching_.next_early(e, op);) {
             if (op.record_.in != nullptr) op.record_.in->was_early(e.bytes);
             if (!op.done_) {
                 deliver(op, e);
-                if (!flight_.can_note(1)) go_on();
+                if (++delivered % event_round::most == 0) go_on();
             } else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
                 disputes_.heard(&op, e);
         }
@@ -304,24 +306,29 @@ private:
         if (op == nullptr) return;
         if (op->result_) return failure_.gave_back(*op);
         --op->pending_;
-        if (e.code == errc::peer_aborted && e.peer < size()) return failure_.taken_back(*op, e.peer); // a take
+        if (e.code == errc::peer_aborted && e.peer < size()) // a take
+            return go_on(), op->result_ ? void() : failure_.taken_back(*op, e.peer);
         if (e.code != errc::ok)
             return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
         const auto step = static_cast<std::uint32_t>(e.id);
         op->tell_if_watched({.what = operation_event::kind::completed, .step = step, .peer = e.peer});
         op->work_->engine().completed(step);
-        flight_.note_event(*op, step);
+        flight_.note_event(*op, step, false);
     }
 
     // Goes on with the operations that the last events were for.
     void go_on() {
-        flight_.for_each_noted([&](session_operation& op, std::uint32_t step) {
-            if (op.result_) return;
+        const bool is_watched = flight_.any_watched_arrival();
+        flight_.for_each_noted([&](session_operation& op) {
             port p{flight_, matching_.early(), op};
-            failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
-            op.tell_if_watched({.what = operation_event::kind::combined, .step = step});
-            settle(op);
+            if (!op.result_) failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
+            if (!is_watched) settle(op);
         });
+        if (is_watched) [[unlikely]] {
+            flight_.tell_combined();
+            flight_.for_each_noted([&](session_operation& op) { settle(op); });
+        }
+        flight_.forget_noted();
     }
     void settle(session_operation& op) {
         const bough::engine& engine = op.work_->engine();
@@ -450,7 +457,7 @@ bool session_core<T>::progress(bool waits) {
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
     flight_.begin_events();
-    for (std::size_t more = events_.size(); more == events_.size() && flight_.can_note(more); found += more) {
+    for (std::size_t more = events_.size(); more == events_.size() && found != event_round::most; found += more) {
         more = next = 0;
         failure_.sheltered([&] { more = transport_.poll(events_); });
         while (next != more) // begins again after an exception
@@ -458,7 +465,7 @@ bool session_core<T>::progress(bool waits) {
                 while (next != more) handle(events_[next++]);
             });
     }
-    go_on();
+    failure_.sheltered([&] { go_on(); });
     flight_.end_events();
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.

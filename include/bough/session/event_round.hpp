@@ -25,24 +25,29 @@ public:
     void end() noexcept { is_open_ = false; }
     bool is_open() const noexcept { return is_open_; }
 
-    // An event was for the operation and the step with this id of a post (in_flight::post_id). `each`: an
-    // operation is noted for each of several events in a row, not only for the first. Pre: has_room(1).
-    BOUGH_ALWAYS_INLINE void note(std::uint64_t post_id, bool each) noexcept {
-        if (count_ != 0 && noted_[count_ - 1] >> 32 == post_id >> 32 && !each) return;
-        noted_[count_++] = post_id;
+    // An event was for the operation and the step with this id of a post (in_flight::post_id). `told`: somebody
+    // wants to hear of each; otherwise several in a row for one operation are noted once. Pre: so far no more
+    // than `most` - 1 since forget().
+    BOUGH_ALWAYS_INLINE void note(std::uint64_t post_id, bool told) noexcept {
+        if (count_ != 0 && (noted_[count_ - 1] & ~told_bit) >> 32 == post_id >> 32 && !told) return;
+        noted_[count_++] = post_id | (told ? told_bit : 0);
+        any_told_ = any_told_ || told;
     }
-    // For so many events?
-    bool has_room(std::size_t events) const noexcept { return noted_.size() - count_ >= events; }
-    // Calls f(post_id) for each that was noted, in their order. Then they are forgotten.
+    bool any_told() const noexcept { return any_told_; }
+    // Calls f(post_id, told) for each that was noted, in their order.
     template <class F>
-    BOUGH_ALWAYS_INLINE void take(F&& f) {
-        for (std::size_t k = 0; k < count_; ++k) f(noted_[k]);
-        count_ = 0;
+    BOUGH_ALWAYS_INLINE void for_each(F&& f) const {
+        for (std::size_t k = 0; k < count_; ++k) f(noted_[k] & ~told_bit, (noted_[k] & told_bit) != 0);
     }
+    void forget() noexcept { count_ = 0, any_told_ = false; }
+
+    static constexpr std::size_t most = 64; // events of a round
 
 private:
-    std::array<std::uint64_t, 64> noted_;
+    static constexpr std::uint64_t told_bit = std::uint64_t{1} << 63; // numbers of operations have 31 bits
+    std::array<std::uint64_t, most> noted_;
     std::size_t count_ = 0;
+    bool any_told_ = false;
     bool is_open_ = false;
 };
 

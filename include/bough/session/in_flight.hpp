@@ -203,18 +203,28 @@ public:
     void begin_events() noexcept { events_.begin(); }
     void end_events() noexcept { events_.end(); }
 
-    // An event was for this step of an operation, which has still to go on. Pre: can_note(1).
-    BOUGH_ALWAYS_INLINE void note_event(const session_operation& op, std::uint32_t step) noexcept {
-        events_.note(post_id(op, step), op.is_watched());
+    // A message for this step of an operation has come, or (arrived: false) a post of it has ended. The
+    // operation has still to go on. Pre: at most event_round::most of them since forget_noted().
+    BOUGH_ALWAYS_INLINE void note_event(const session_operation& op, std::uint32_t step, bool arrived) noexcept {
+        events_.note(post_id(op, step), arrived && op.is_watched());
     }
-    bool can_note(std::size_t events) const noexcept { return events_.has_room(events); }
-    // Calls f(op, step) for what was noted, but for operations that have ended since.
+    // Calls f(op) for the operations that were noted, but for those that have ended since.
     template <class F>
     BOUGH_ALWAYS_INLINE void for_each_noted(F&& f) {
-        events_.take([&](std::uint64_t id) {
-            if (session_operation* op = find_post(id); op != nullptr) f(*op, static_cast<std::uint32_t>(id));
+        events_.for_each([&](std::uint64_t id, bool) {
+            if (session_operation* op = find_post(id); op != nullptr) f(*op);
         });
     }
+    // Has a message come to an operation that is watched? Then tell_combined() tells its hook what has been
+    // done with each that was noted.
+    bool any_watched_arrival() const noexcept { return events_.any_told(); }
+    BOUGH_COLD void tell_combined() const {
+        events_.for_each([&](std::uint64_t id, bool told) {
+            if (const session_operation* op = told ? find_post(id) : nullptr; op != nullptr)
+                op->tell({.what = operation_event::kind::combined, .step = static_cast<std::uint32_t>(id)});
+        });
+    }
+    void forget_noted() noexcept { events_.forget(); }
 
     // The last step of an operation is done. True: some of its messages are still here, and
     // next_departed() will name it.
