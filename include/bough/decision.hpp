@@ -52,7 +52,8 @@ decision decision_of(communicator<T>& comm, const problem& call, const automatic
     problem priced = detail::problem_of(comm, detail::size_class_of(call.bytes), call.exact_op);
     priced.narrowing = call.narrowing;
     if constexpr (Goal::kind == goal::allreduce::kind)
-        if (call.narrowing <= 1) { // values that travel in series are not followed (bough/call/in_series.hpp)
+        if (call.narrowing <= 1 &&
+            priced.network == nullptr) { // values that travel in series are not followed (bough/call/in_series.hpp)
             const detail::lateness late = comm.core()->expected_late(call.bytes);
             priced.late = late.rank;
             priced.late_ns = late.ns();

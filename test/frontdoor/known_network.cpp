@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A communicator that knows what joins its ranks: automatic{} takes what is made for the network, where it wins.
 #include "support/catch.hpp"
+#include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/swing.hpp>
 #include <bough/allgather.hpp>
@@ -92,6 +93,17 @@ TEST_CASE("network: a communicator of some ranks knows what joins those") {
     });
     CHECK(wrong == 0);
     CHECK(others == 0);
+}
+
+TEST_CASE("network: if all plans have too many messages to be run, one is taken") {
+    constexpr rank_t size = 730;
+    const auto joined = know_network(network::crossbar(size, 12.5), latency);
+    candidate_list only{goal::alltoall::kind, {}};
+    only.add(pairwise_alltoall{});
+    const decision d = joined->choose(only, {.size = size}, {.bytes = std::uint64_t{size} * size * 8}, requirements{});
+    REQUIRE(d);
+    CHECK(d.winner().about);
+    CHECK(d.winner().predicted_ns > 0);
 }
 
 TEST_CASE("network: its check says what is wrong for so many ranks") {

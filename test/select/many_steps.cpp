@@ -3,8 +3,11 @@
 // Plans of so many ranks that a choice cannot walk all steps of all: the best is found all the same.
 #include "support/catch.hpp"
 #include <bough/algorithm/alltoall/pairwise.hpp>
+#include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/model/logp.hpp>
+#include <bough/model/lrc.hpp>
 #include <bough/model/rendezvous.hpp>
+#include <bough/model/two_level.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/print_decision.hpp>
 #include <bough/select/standard/alltoall.hpp>
@@ -13,6 +16,7 @@
 #include <bough/select/standard/reduce_scatter.hpp>
 #include <bough/select/standard/two_levels.hpp>
 #include <bough/transport/measured_costs.hpp>
+#include <bough/tree/chain.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -67,6 +71,18 @@ chosen<Goal> choice_of(rank_t size, rank_t each, std::uint64_t bytes) {
 }
 
 } // namespace
+
+TEST_CASE("choose: the only plan is taken, however many steps it has and whatever it cost to look at it") {
+    std::vector<rank_t> group_of;
+    for (rank_t r = 0; r != 64; ++r) group_of.push_back(r / 8);
+    const model::lrc close{.message_latency_ns = 200, .receive = {100, 0.05}, .combine = {10, 0.1}, .startup_ns = 50};
+    const model::lrc distant{
+        .message_latency_ns = 20000, .receive = {3000, 0.5}, .combine = {10, 0.1}, .startup_ns = 50};
+    const model::two_level<model::lrc, model::lrc> costs{close, distant, group_of.data()};
+    candidate_list only{goal::broadcast::kind, {}};
+    only.add(tree_broadcast{chain{}}, 16384);
+    CHECK(choose(only, {.size = 64}, {.bytes = 1 << 26}, any_cost_model(costs)));
+}
 
 TEST_CASE("many steps: an alltoall of 1024 ranks on nodes of 32 takes the best of all plans", "[select][many_steps]") {
     const auto d = choice_of<goal::alltoall>(1024, 32, std::uint64_t{16} << 20);

@@ -300,8 +300,7 @@ problem problem_of(Comm& comm, std::uint8_t size_class, bool exact_op) noexcept 
                 .network = comm.options().network.get()};
 }
 
-// The plan that these costs choose among the standard candidates (bough/call/standard_plan.hpp);
-// null if none has what is needed.
+// The plan that is chosen (bough/call/standard_plan.hpp); null: none has what is needed.
 template <class Goal>
 std::shared_ptr<const plan<Goal, any_algorithm>> standard_plan(const dimensions&, const problem&, const any_cost_model&,
                                                                const requirements&,
@@ -320,13 +319,14 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 }
 
 // The plan that the communicator's costs choose among the standard candidates of the goal
-// (bough/select/standard_set.hpp); null: none has what is required. `narrowing`: problem::narrowing.
-// `late`: the rank that is expected to come late.
+// (bough/select/standard_set.hpp); null: none has what is required. `narrowing`: problem::narrowing. `late`:
+// the rank that is expected to come late; over a known network it does not count.
 template <class Goal, RunsPlans Comm, class T>
 const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>& typed, std::uint8_t size_class,
                                                 const requirements& required, std::uint32_t narrowing,
-                                                const lateness& late = {}) {
+                                                lateness late = {}) {
     using chosen = plan<Goal, any_algorithm>;
+    if (comm.options().network != nullptr) late = {};
     const requirements needed = required | needed_by<Goal>(typed);
     const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0, narrowing, late};
     return comm.template remember_plan<chosen>(key, [&] {

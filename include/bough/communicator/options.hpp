@@ -44,8 +44,9 @@ struct communicator_options {
     // may be left to them. Must be equal on all ranks. Empty: what the transport knows.
     std::shared_ptr<const two_levels> levels{};
     // What joins the ranks (know_network in bough/select/know_network.hpp), by their numbers in this
-    // communicator: then choices are made by simulated runs over it, and not by `costs`. Must have a host
-    // for each rank, and be equal on all ranks. Neighbours' collectives and multicasts do not look at it.
+    // communicator: then choices are made by simulated runs over it, and not by `costs`, `levels` or times of
+    // arrival. Must be connected, and equal on all ranks; without a placement, ranks beyond the hosts share
+    // them. Neighbours' collectives, multicasts and partial calls of some ranks do not look at it.
     std::shared_ptr<const known_network> network{};
     // After this many allreduces of 64 KiB or more whose choice is left to the library, ranks tell each
     // other how long the latest ones took. If one rank keeps the others waiting, plans that hide it are

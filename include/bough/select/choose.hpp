@@ -164,10 +164,10 @@ constexpr bool combines_whole(std::uint8_t kind) noexcept {
 
 // May a plan that has too many steps be priced by what a few ranks do? They do much alike if each pair of
 // ranks has a block, or if the algorithm says so and ranks differ by their places alone. Not if messages
-// wait for their receivers: then a plan may not end, and only a walk shows that.
-inline bool may_be_estimated(const any_algorithm& a, std::uint8_t kind, const dimensions& at,
+// wait for their receivers: then a plan may not end, and only a walk shows that. Nor if ranks share cores.
+inline bool may_be_estimated(const any_algorithm& a, std::uint8_t kind, const dimensions& at, const problem& what,
                              const any_cost_model& costs, const cost_bound& bound) {
-    if (bound.waits) return false;
+    if (bound.waits || what.cores < at.size) return false;
     if (kind == goal::alltoall::kind) return true;
     return (costs.homogeneous() || costs.groups_of_ranks() != nullptr) && a.claims(at).symmetric;
 }
@@ -290,12 +290,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     // If all have too many steps, the one with the fewest is walked.
     const auto fewest = std::min_element(left.begin(), left.end(),
                                          [](const open& a, const open& b) { return a.bound.steps < b.bound.steps; });
-    if (fewest != left.end()) {
-        const prospect& p = made.prospects[fewest->index];
-        if (options.exact ||
-            !detail::may_be_estimated(p.what.algorithm, from.kind, {at.size, at.root, p.blocks}, costs, fewest->bound))
-            steps_left = std::max(steps_left, fewest->bound.steps);
-    }
+    const std::size_t walked_anyway = fewest == left.end() ? made.prospects.size() : fewest->index;
     detail::alike_ranks<0> alike(costs, at.size, what);
     for (const auto& [index, bound, priced] : left) {
         prospect& p = made.prospects[index];
@@ -322,7 +317,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 steps = steps / at.size * terms.fold->members();
             if (is_long && !options.price_all) terms.enough_ns = detail::as_good_as(best_ns, made.last_arrival_ns);
             const bool estimated = !options.exact && !options.price_all && steps > most_steps / 8 &&
-                                   detail::may_be_estimated(p.what.algorithm, from.kind, d, costs, bound);
+                                   detail::may_be_estimated(p.what.algorithm, from.kind, d, what, costs, bound);
             double drawn_ns = -1; // the price from smaller plans
             const bool may_draw = steady && is_long && !options.exact && !options.price_all;
             if (may_draw && (costs.homogeneous() || std::min(steps, steps_left) > steady.steps(steps))) {
@@ -334,7 +329,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             } else if (estimated) {
                 p.predicted_ns = bound.alike_ns;
                 p.about = true;
-            } else if (!options.price_all && steps > steps_left) {
+            } else if (!options.price_all && steps > steps_left &&
+                       (index != walked_anyway || best_ns != std::numeric_limits<double>::infinity())) {
                 p.excluded = exclusion::too_many_steps;
                 continue;
             } else {

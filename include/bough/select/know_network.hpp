@@ -12,12 +12,13 @@
 #define BOUGH_SELECT_KNOW_NETWORK_HPP
 
 #include <bough/concepts/cost_model.hpp>
-#include <bough/core/contract.hpp>
+#include <bough/core/status.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/known_network.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/simulate/network.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -30,25 +31,42 @@ namespace detail {
 template <CostModel M>
 class network_of_ranks final : public known_network {
 public:
-    network_of_ranks(network over, const M& model) : over_(std::move(over)), model_(model) {}
+    network_of_ranks(network over, const M& model)
+        : over_(std::make_shared<const network>(std::move(over))), model_(model) {}
+    network_of_ranks(const network_of_ranks& whole, std::span<const rank_t> members)
+        : over_(whole.over_), model_(whole.model_), has_members_(true) {
+        for (const rank_t r : members) hosts_.push_back(whole.host_of(r));
+    }
 
-    status check(rank_t ranks) const override { return over_.check(ranks); }
+    // Between some ranks there are ways if there are between all.
+    status check(rank_t ranks) const override {
+        if (!has_members_) return over_->check(ranks);
+        if (ranks > hosts_.size()) return invalid_argument("network: must join the ranks of this communicator");
+        return {};
+    }
     decision choose(const candidate_list& from, const dimensions& at, const problem& what,
                     const requirements& needed) const override {
-        candidate_list all = from;
-        add_network_candidates(all, at, what, over_);
-        return bough::choose(all, at, what, on_network{over_, model_}, {.needed = needed});
+        if (!has_members_) return choose_on(*over_, from, at, what, needed);
+        network some = *over_; // for this choice: its table of ways is large
+        some.placement = hosts_;
+        return choose_on(some, from, at, what, needed);
     }
     std::shared_ptr<const known_network> among(std::span<const rank_t> members) const override {
-        network some = over_;
-        some.placement.clear();
-        for (const rank_t r : members) some.placement.push_back(over_.host_of(r));
-        return std::make_shared<network_of_ranks>(std::move(some), model_);
+        return std::make_shared<network_of_ranks>(*this, members);
     }
 
 private:
-    network over_;
-    M model_; // of equal ranks: their numbers change in among()
+    std::uint32_t host_of(rank_t rank) const { return has_members_ ? hosts_[rank] : over_->host_of(rank); }
+    decision choose_on(const network& over, candidate_list from, const dimensions& at, const problem& what,
+                       const requirements& needed) const {
+        add_network_candidates(from, at, what, over);
+        return bough::choose(from, at, what, on_network{over, model_}, {.needed = needed});
+    }
+
+    std::shared_ptr<const network> over_; // of all ranks
+    M model_;                             // of equal ranks: their numbers change in among()
+    std::vector<std::uint32_t> hosts_{};  // of the members
+    bool has_members_ = false;
 };
 
 } // namespace detail

@@ -12,7 +12,8 @@
 // long messages need both their ranks (bough/model/rendezvous.hpp). Before that, each plan gets a
 // lower bound: what its messages put on the busiest link, divided by the link's speed. Candidates are
 // simulated in the order of these bounds, until the bound says that the rest cannot win. A plan with more
-// than options.most_steps messages is left unpriced, unless options.price_all.
+// than options.most_steps messages is left unpriced, unless options.price_all; if all have more, the one
+// with the least bound wins.
 // A pure function of its arguments, on which all ranks must agree. Shared cores (problem::cores) and
 // a late rank (problem::late) are not looked at.
 // Pre: network.check(at.size) is ok.
@@ -210,6 +211,15 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             detail::leave_out(p, exclusion::no_price);
         else
             best_ns = std::min(best_ns, p.predicted_ns);
+    }
+    // If all have too many messages, the one with the least bound is taken.
+    for (const open& one : order) {
+        prospect& p = made.prospects[one.index];
+        if (best_ns != std::numeric_limits<double>::infinity()) break;
+        if (p.excluded != exclusion::too_many_steps || !detail::is_finite_cost(one.bound_ns)) continue;
+        p.excluded = exclusion::none;
+        p.about = true;
+        best_ns = p.predicted_ns = one.bound_ns;
     }
     detail::put_winner_first(made, best_ns);
     if (made && options.through) add_ways(made, options.through);
