@@ -126,8 +126,9 @@ struct bare_rank {
                     for (const bough::bound_channel& channel : r.work->bound().channels)
                         if (channel.peer == e.peer)
                             r.work->engine().arrived(r.work->bound().receives[channel.first + e.envelope.segment],
-                                                     {e.data, e.bytes, e.id, e.peer, true}, r);
+                                                     {e.data, e.bytes, e.id, e.peer, true});
                 }
+                r.work->engine().go_on(r);
                 busy |= !r.work->engine().done();
             }
         }
