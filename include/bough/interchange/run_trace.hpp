@@ -294,15 +294,19 @@ private:
         }
         events.slice(at, name, "call", c.begin_ns, c.end_ns, args);
         std::uint64_t since_ns = c.begin_ns; // the end of what was before
+        std::uint64_t until_ns = c.begin_ns; // when the messages that have come have been worked in
         for (const traced_message& m : c.messages) {
             using kind = operation_event::kind;
             const std::uint64_t at_ns = std::min(m.at_ns, c.end_ns);
             const std::string peer = std::to_string(m.peer);
             const std::string about = "\"step\":" + std::to_string(m.step) + ",\"bytes\":" + std::to_string(m.bytes);
             if (m.what == kind::arrived) {
-                if (at_ns > since_ns) events.slice(at, "wait for " + peer, "wait", since_ns, at_ns, about);
-                const std::uint64_t until_ns = end_of_step(c, m, at_ns);
-                events.slice(at, "receive from " + peer, "receive", at_ns, until_ns, about);
+                const bool is_with_others = at_ns < until_ns; // found in the same poll as one before
+                if (!is_with_others && at_ns > since_ns)
+                    events.slice(at, "wait for " + peer, "wait", since_ns, at_ns, about);
+                const std::uint64_t end_ns = end_of_step(c, m, at_ns);
+                until_ns = is_with_others ? until_ns : end_ns;
+                events.slice(at, "receive from " + peer, "receive", at_ns, std::min(end_ns, until_ns), about);
             } else if (m.what == kind::sent) {
                 events.slice(at, "send to " + peer, "send", since_ns, at_ns, about);
             }
