@@ -402,8 +402,8 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
         else if (known != others.size())
             others[known++] = sink.steps();
     }
-    std::sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(known));
-    found.steps += others[known / 2] * (size - 1);
+    const auto [a, b, c] = others; // the middle one of three, the larger one of two
+    found.steps += (known == 3 ? std::max(std::min(a, b), std::min(std::max(a, b), c)) : std::max(a, b)) * (size - 1);
     return found;
 }
 
