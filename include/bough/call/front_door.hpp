@@ -281,7 +281,7 @@ requirements needed_by(const typed_call<T>& typed) noexcept {
 }
 
 // The class of a size: there is one choice for all sizes above a power of two up to the next, and it is
-// priced for that next one, so it does not depend on which came first. Class 0: 0; class k: to 2^(k - 1) bytes.
+// priced for that one, whichever came first. Class 0 is the size 0; class k ends at 2^(k - 1) bytes.
 constexpr std::uint8_t size_class_of(std::uint64_t bytes) noexcept {
     return static_cast<std::uint8_t>(bytes == 0 ? 0 : std::bit_width(bytes - 1) + 1);
 }

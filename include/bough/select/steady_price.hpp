@@ -13,8 +13,8 @@
 //               the vector that gets smaller with p; a, b and c are those of 32, 64 and 128 ranks.
 //               Otherwise 32 and 64 do, unless ranks share cores.
 //
-// In ranks only where all pairs of ranks are alike, and none comes late. A pure function of its arguments, as the
-// walk is.
+// In ranks only where all pairs of ranks are alike; not at all where one comes late. A pure function of
+// its arguments, as the walk is.
 // *Error*: none as long as the same rank is the last one; test/select/steady_price.cpp has the bounds.
 #ifndef BOUGH_SELECT_STEADY_PRICE_HPP
 #define BOUGH_SELECT_STEADY_PRICE_HPP

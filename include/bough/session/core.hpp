@@ -261,7 +261,7 @@ private:
         if (differ(e.envelope, op.tag_)) {
             matching_.early().release(e.id);
             go_on(); // what a dispute takes back must not be used any more
-            return disputes_.heard(op.done_ ? nullptr : &op, e);
+            return disputes_.heard(&op, e);
         }
         const std::uint32_t step = matching_.step_of(op, e);
         if (step == not_a_step) {
@@ -318,17 +318,12 @@ private:
 
     // Goes on with the operations that the last events were for.
     void go_on() {
-        const bool is_watched = flight_.any_watched_arrival();
-        flight_.for_each_noted([&](session_operation& op) {
-            port p{flight_, matching_.early(), op};
-            if (!op.result_) failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
-            if (!is_watched) settle(op);
-        });
-        if (is_watched) [[unlikely]] {
-            flight_.tell_combined();
-            flight_.for_each_noted([&](session_operation& op) { settle(op); });
-        }
-        flight_.forget_noted();
+        flight_.take_noted(
+            [&](session_operation& op) {
+                port p{flight_, matching_.early(), op};
+                if (!op.result_) failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
+            },
+            [&](session_operation& op) { settle(op); });
     }
     void settle(session_operation& op) {
         const bough::engine& engine = op.work_->engine();

@@ -25,9 +25,9 @@ public:
     void end() noexcept { is_open_ = false; }
     bool is_open() const noexcept { return is_open_; }
 
-    // An event was for the operation and the step with this id of a post (in_flight::post_id). `told`: somebody
-    // wants to hear of each; otherwise several in a row for one operation are noted once. Pre: so far no more
-    // than `most` - 1 since forget().
+    // Notes an event; the id (in_flight::post_id) says for which operation and step it was. `told`: a hook
+    // hears of each event. Otherwise several in a row for one operation are noted once.
+    // Pre: fewer than `most` events since forget().
     BOUGH_ALWAYS_INLINE void note(std::uint64_t post_id, bool told) noexcept {
         if (count_ != 0 && (noted_[count_ - 1] & ~told_bit) >> 32 == post_id >> 32 && !told) return;
         noted_[count_++] = post_id | (told ? told_bit : 0);
@@ -40,6 +40,10 @@ public:
         for (std::size_t k = 0; k < count_; ++k) f(noted_[k] & ~told_bit, (noted_[k] & told_bit) != 0);
     }
     void forget() noexcept { count_ = 0, any_told_ = false; }
+    struct forgets { // at its end, also by an exception
+        event_round& round;
+        ~forgets() { round.forget(); }
+    };
 
     static constexpr std::size_t most = 64; // events of a round
 

@@ -204,27 +204,19 @@ public:
     void end_events() noexcept { events_.end(); }
 
     // A message for this step of an operation has come, or (arrived: false) a post of it has ended. The
-    // operation has still to go on. Pre: at most event_round::most of them since forget_noted().
+    // operation has still to go on. Pre: at most event_round::most of them since take_noted().
     BOUGH_ALWAYS_INLINE void note_event(const session_operation& op, std::uint32_t step, bool arrived) noexcept {
         events_.note(post_id(op, step), arrived && op.is_watched());
     }
-    // Calls f(op) for the operations that were noted, but for those that have ended since.
-    template <class F>
-    BOUGH_ALWAYS_INLINE void for_each_noted(F&& f) {
-        events_.for_each([&](std::uint64_t id, bool) {
-            if (session_operation* op = find_post(id); op != nullptr) f(*op);
-        });
+    // Calls go_on(op) and then settle(op) for the operations that were noted and have not ended since, and
+    // forgets them. Hooks hear in between what has been done with each message.
+    template <class GoOn, class Settle>
+    BOUGH_ALWAYS_INLINE void take_noted(const GoOn& go_on, const Settle& settle) {
+        const event_round::forgets at_end{events_};
+        if (events_.any_told()) [[unlikely]]
+            return take_watched(go_on, settle);
+        for_each_noted([&](session_operation& op) { go_on(op), settle(op); });
     }
-    // Has a message come to an operation that is watched? Then tell_combined() tells its hook what has been
-    // done with each that was noted.
-    bool any_watched_arrival() const noexcept { return events_.any_told(); }
-    BOUGH_COLD void tell_combined() const {
-        events_.for_each([&](std::uint64_t id, bool told) {
-            if (const session_operation* op = told ? find_post(id) : nullptr; op != nullptr)
-                op->tell({.what = operation_event::kind::combined, .step = static_cast<std::uint32_t>(id)});
-        });
-    }
-    void forget_noted() noexcept { events_.forget(); }
 
     // The last step of an operation is done. True: some of its messages are still here, and
     // next_departed() will name it.
@@ -247,6 +239,23 @@ private:
     static constexpr std::uint32_t most_tickets = 0x7fff'ffff;
 
     static constexpr int nobody_waits = std::numeric_limits<int>::min();
+
+    template <class F>
+    BOUGH_ALWAYS_INLINE void for_each_noted(const F& f) {
+        events_.for_each([&](std::uint64_t id, bool) {
+            if (session_operation* op = find_post(id); op != nullptr) f(*op);
+        });
+    }
+    // No operation ends before its hook has heard of all its messages.
+    template <class GoOn, class Settle>
+    BOUGH_COLD void take_watched(const GoOn& go_on, const Settle& settle) {
+        for_each_noted(go_on);
+        events_.for_each([&](std::uint64_t id, bool told) {
+            if (const session_operation* op = told ? find_post(id) : nullptr; op != nullptr)
+                op->tell({.what = operation_event::kind::combined, .step = static_cast<std::uint32_t>(id)});
+        });
+        for_each_noted(settle);
+    }
 
     template <class Turn>
     BOUGH_COLD void for_all_by_priority(const Turn& turn_of_next) {
