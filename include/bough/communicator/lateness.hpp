@@ -91,11 +91,10 @@ constexpr measured_lateness measure_lateness(std::span<const call_time> times, s
 }
 
 // Which rank is taken for late, from one exchange of times to the next. A rank is late if it came last in
-// more than half of the calls, by least_lateness_us in the median. One that has been taken for late is
-// so still in half of the calls and from three quarters of that on; and its lateness stays what it was,
-// from three quarters of it on and up to 2.5 times as much, also if the rank was in time
-// meanwhile. So times that lie about a border do not make a new choice each time, and another rank, or
-// lateness that changes by more, is seen at once.
+// more than half of the calls, by least_lateness_us in the median. A rank that has been taken for late
+// stays late while it comes last in half of the calls, by three quarters of that. Its lateness stays what
+// it was while the new one is 0.75 to 2.5 times as much, also if the rank was in time meanwhile. So times
+// about a border do not make a new choice each time; another rank, or a larger change, is seen at once.
 struct lateness_in_turn {
     lateness now{};
     lateness latest{}; // the same, or what it was when a rank was late

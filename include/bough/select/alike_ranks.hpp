@@ -4,9 +4,9 @@
 //
 // Flat plans of which each rank does what rank 0 does are the same after a shift by one node, if the
 // nodes have one size and neighbours on them; and plans over nodes say of themselves that nodes do
-// alike (alike_group, bough/schedule/claims.hpp). So the walk visits the ranks of one node, and finds
-// what it finds for all (bough/model/folded_ranks.hpp): of 1024 ranks on nodes of 32, a 32nd of the
-// steps.
+// alike (alike_group, bough/schedule/claims.hpp). So the walk visits the ranks of one node, and what
+// it finds holds for all (bough/model/folded_ranks.hpp). Of 1024 ranks on nodes of 32 it takes a 32nd of
+// the steps.
 #ifndef BOUGH_SELECT_ALIKE_RANKS_HPP
 #define BOUGH_SELECT_ALIKE_RANKS_HPP
 
@@ -26,7 +26,7 @@ namespace bough::inline BOUGH_ABI::detail {
 template <int>
 class alike_ranks {
 public:
-    // What is late, or differs otherwise between ranks, is like nothing else.
+    // Where a rank is late, or costs differ by more than nodes, no rank stands for others.
     alike_ranks(const any_cost_model& costs, rank_t size, const problem& what)
         : near_(what.late == no_rank ? costs.groups_of_ranks() : nullptr), size_(size) {}
 
