@@ -9,6 +9,7 @@
 //   failure          the one place where an operation, or the group, ends with an error
 //   disputes         what differs, when two ranks have made different calls
 //   deadline_watch   who is missing, when an operation does not end
+//   engines          what has come goes to the engine of its operation, which goes on, and ends
 //   late_ranks       operations that no message moves on, but the rank that comes last
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
@@ -30,6 +31,8 @@
 #include <bough/session/deadline_watch.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/disputes.hpp>
+#include <bough/session/engines.hpp>
+#include <bough/session/event_round.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
 #include <bough/session/late_ranks.hpp>
@@ -39,7 +42,6 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
-#include <bough/session/port.hpp>
 #include <bough/session/put_off.hpp>
 #include <bough/session/repeatable.hpp>
 #include <bough/session/straight_course.hpp>
@@ -199,8 +201,6 @@ public:
     }
 
 private:
-    using port = session_port<T>;
-
     void note_attendants() noexcept {
         straight_.forbid(!attendants_.empty());
         flight_.set_waiting(attendants_.oldest(flight_.last_place()));
@@ -220,23 +220,21 @@ private:
         session_core& core;
         BOUGH_COLD void operator()(const event* unused) const {
             core.leave_straight();
-            if (unused != nullptr) core.failure_.sheltered([&] { core.handle(*unused), core.go_on(); });
+            if (unused != nullptr) core.failure_.sheltered([&] { core.handle(*unused), core.engines_.go_on(); });
         }
     };
     BOUGH_COLD void resume() {
         session_operation& op = straight_.stop();
-        port p{flight_, matching_.early(), op};
-        failure_.guarded(op, [&] { op.work_->resume(p); });
-        settle(op);
+        engines_.run(op, [&](auto& port) { op.work_->resume(port); });
     }
 
     void handle(const event& e) {
         switch (e.what) {
         case event::kind::arrived: !members_.is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
-        case event::kind::piece: piece(e); break;
+        case event::kind::piece: engines_.piece(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost:
-            go_on();
+            engines_.go_on();
             attendants_.hear();
             failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code);
             break;
@@ -245,56 +243,19 @@ private:
 
     void arrived(const event& e) {
         if (session_operation* op = matching_.receiver(e)) [[likely]]
-            return deliver(*op, e);
+            return engines_.arrived(*op, e);
         if (control_message m; put_off_.take(e, m)) handle(std::move(m));
     }
 
     void handle(control_message&& m) {
-        go_on();
+        engines_.go_on();
         notices<T>{members_, attendants_, control_, matching_, failure_, disputes_, watch_, end_of()}.take(
             std::move(m));
     }
 
-    // go_on() must follow.
-    void deliver(session_operation& op, const event& e) {
-        if (op.result_ || op.taken_back_by_ != no_rank) return matching_.early().release(e.id);
-        if (differ(e.envelope, op.tag_)) {
-            matching_.early().release(e.id);
-            go_on(); // what a dispute takes back must not be used any more
-            return disputes_.heard(&op, e);
-        }
-        const std::uint32_t step = matching_.step_of(op, e);
-        if (step == not_a_step) {
-            matching_.early().release(e.id);
-            if (e.envelope.segment == inquiry_segment) return;
-            return failure_.fail(op, unexpected_message(e));
-        }
-        op.tell_if_watched({.what = operation_event::kind::arrived, .step = step, .peer = e.peer, .bytes = e.bytes});
-        op.work_->engine().arrived(step, {e.data, e.bytes, e.id, e.peer, true});
-        flight_.note_event(op, step, true);
-    }
-    void deliver_early(session_operation& op) {
-        std::size_t delivered = 0;
-        for (event e; matching_.next_early(e, op);) {
-            if (op.record_.in != nullptr) op.record_.in->was_early(e.bytes);
-            if (!op.done_) {
-                deliver(op, e);
-                if (++delivered % event_round::most == 0) go_on();
-            } else if (matching_.early().release(e.id); !op.result_) // it needs no more: another call, or an inquiry
-                disputes_.heard(&op, e);
-        }
-        go_on();
-        report_early();
-    }
     void report_early() {
         if (matching_.reports().is_due()) [[unlikely]]
             failure_.sheltered([&] { matching_.reports().look(); });
-    }
-
-    void piece(const event& e) {
-        session_operation* op = flight_.find_post(e.id);
-        if (op == nullptr || op->result_) return;
-        failure_.guarded(*op, [&] { op->work_->engine().piece(static_cast<std::uint32_t>(e.id), e.data, e.bytes); });
     }
 
     void completed(const event& e) {
@@ -302,59 +263,15 @@ private:
             if (control_message m; control_.completed(e, m)) handle(std::move(m));
             return;
         }
-        session_operation* op = flight_.find_post(e.id);
-        if (op == nullptr) return;
-        if (op->result_) return failure_.gave_back(*op);
-        --op->pending_;
-        if (e.code == errc::peer_aborted && e.peer < size()) // a take
-            return go_on(), op->result_ ? void() : failure_.taken_back(*op, e.peer);
-        if (e.code != errc::ok)
-            return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
-        const auto step = static_cast<std::uint32_t>(e.id);
-        op->tell_if_watched({.what = operation_event::kind::completed, .step = step, .peer = e.peer});
-        op->work_->engine().completed(step);
-        flight_.note_event(*op, step, false);
+        engines_.completed(e);
     }
 
-    // Goes on with the operations that the last events were for.
-    void go_on() {
-        flight_.take_noted(
-            [&](session_operation& op) {
-                port p{flight_, matching_.early(), op};
-                if (!op.result_) failure_.guarded(op, [&] { op.work_->engine().go_on(p); });
-            },
-            [&](session_operation& op) { settle(op); });
-    }
-    void settle(session_operation& op) {
-        const bough::engine& engine = op.work_->engine();
-        if (op.result_) return;
-        if (engine.error() != errc::ok) return failure_.stopped(op);
-        if (engine.done() && !failure_.is_disputed(op) && !flight_.is_leaving(op)) end_well(op);
-    }
     // Ends each call of the session: sends what was posted, ends operations that waited for that.
     BOUGH_ALWAYS_INLINE void hand_over() {
         if constexpr (GatheringTransport<T>) {
             failure_.sheltered([&] { transport_.flush(); });
-            if (is_disputed()) return;
-            while (session_operation* op = flight_.next_departed()) end_well(*op);
+            if (!is_disputed()) engines_.end_departed();
         }
-    }
-    void end_well(session_operation& op) {
-        if (op.proposed_) [[unlikely]]
-            watch_.withdraw(op);
-        op.record_end();
-        flight_.remove(op);
-    }
-
-    bool retry() { // true: something was sent
-        bool moves = false;
-        flight_.for_some([&](session_operation& op) {
-            if (op.result_ || !op.work_->engine().has_blocked()) return;
-            port p{flight_, matching_.early(), op};
-            failure_.guarded(op, [&] { moves |= op.work_->engine().retry(p); });
-            settle(op);
-        });
-        return moves;
     }
 
     letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_, watch_}; }
@@ -367,12 +284,12 @@ private:
     failure<T> failure_;
     disputes<T> disputes_;
     deadline_watch<T> watch_;
+    engines<T> engines_;
     late_ranks<T> late_;
     std::array<event, 8> events_;
     straight_course<T> straight_;
     attendants attendants_;
     put_off<T> put_off_;
-    std::uint32_t idle_turns_ = 0;
 };
 
 // Not inline, so that the compiled form can hold them.
@@ -383,6 +300,7 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
+      engines_(members_, flight_, matching_, failure_, disputes_, watch_),
       late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_),
       put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
 
@@ -410,13 +328,14 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     }
     op.record_.starting = true;
     if (is_late) {
-        failure_.guarded(op, [&] { late_.start(op, late, [this](auto& ended) { end_well(ended); }); });
+        failure_.guarded(op, [&] { late_.start(op, late, [this](auto& ended) { engines_.end(ended); }); });
     } else {
-        port p{flight_, matching_.early(), op};
-        failure_.guarded(op, [&] { work.start(c, p); });
-        settle(op);
+        engines_.run(op, [&](auto& port) { work.start(c, port); });
     }
-    if (!matching_.early().empty()) deliver_early(op);
+    if (!matching_.early().empty()) {
+        engines_.take_early(op);
+        report_early();
+    }
     if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
     hand_over();
     op.record_.starting = false;
@@ -460,14 +379,14 @@ bool session_core<T>::progress(bool waits) {
                 while (next != more) handle(events_[next++]);
             });
     }
-    failure_.sheltered([&] { go_on(); });
+    failure_.sheltered([&] { engines_.go_on(); });
     flight_.end_events();
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.
-    if (found == 0 && (++idle_turns_ & 31u) == 0) make_way(!attendants_.empty());
+    if (found == 0) matching_.idle(!attendants_.empty());
     const std::size_t before = flight_.size();
-    if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { end_well(op); })) ++found;
-    if (flight_.was_blocked() && retry()) ++found;
+    if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { engines_.end(op); })) ++found;
+    if (flight_.was_blocked() && engines_.retry()) ++found;
     if (attendants_.is_due()) [[unlikely]]
         attendants_.attend();
     report_early();

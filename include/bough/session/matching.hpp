@@ -6,7 +6,7 @@
 // operation has started, or before its epoch has begun here, is kept among the early ones
 // (unexpected.hpp); its sender may ask when that is over (early_reports.hpp). One of a past epoch or of a
 // lost rank is stale: it is dropped. Matching says whose a message is; what follows from that is decided
-// in bough/session/core.hpp.
+// in bough/session/engines.hpp, and for what no operation expects in put_off.hpp.
 //
 // It needs the transport, of the membership the epoch, the control, and the operations in flight. Of
 // these it moves channels and held messages, and counts what they have sent ahead.
@@ -112,6 +112,10 @@ public:
         for (std::size_t n = 0; n != std::min<std::size_t>(flight_.size(), 64); ++n)
             free_slots_of(flight_[next_freed_++ % flight_.size()]);
     }
+    // The same for a poll that has found nothing, now and then.
+    void idle(bool always) {
+        if ((++idle_polls_ & 31u) == 0) make_way(always);
+    }
     // Frees the slots of the messages that operations hold, too.
     BOUGH_COLD void free_slots() {
         early_.copy_all();
@@ -129,6 +133,7 @@ private:
     early_reports<T> reports_;
     std::uint64_t stale_ = 0;
     std::size_t next_freed_ = 0; // of make_way()
+    std::uint32_t idle_polls_ = 0;
 };
 
 } // namespace bough::detail

@@ -37,6 +37,8 @@ class matching;
 template <Transport T>
 class disputes;
 template <Transport T>
+class engines;
+template <Transport T>
 class deadline_watch;
 template <Transport T>
 class late_ranks;
@@ -95,6 +97,8 @@ private:
     friend class detail::matching;
     template <Transport T>
     friend class detail::disputes;
+    template <Transport T>
+    friend class detail::engines;
     template <Transport T>
     friend class detail::deadline_watch;
     template <Transport T>
