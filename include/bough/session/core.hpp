@@ -9,8 +9,9 @@
 //   failure          the one place where an operation, or the group, ends with an error
 //   disputes         what differs, when two ranks have made different calls
 //   deadline_watch   who is missing, when an operation does not end
-//   engines          what has come goes to the engine of its operation, which goes on, and ends
+//   engines          the engine of each operation: what has come for it, when it goes on, when it is done
 //   late_ranks       operations that no message moves on, but the rank that comes last
+//   polling          the events of the transport, one after the other
 //   letting_go       the end of a communicator
 //   straight_course  the one short operation that runs without matching, while nothing is unusual
 //   attendants       calls that wait for their turn
@@ -32,7 +33,6 @@
 #include <bough/session/departures.hpp>
 #include <bough/session/disputes.hpp>
 #include <bough/session/engines.hpp>
-#include <bough/session/event_round.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
 #include <bough/session/late_ranks.hpp>
@@ -42,13 +42,13 @@
 #include <bough/session/mismatch.hpp>
 #include <bough/session/notices.hpp>
 #include <bough/session/operation.hpp>
+#include <bough/session/polling.hpp>
 #include <bough/session/put_off.hpp>
 #include <bough/session/repeatable.hpp>
 #include <bough/session/straight_course.hpp>
 #include <bough/session/unexpected.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -134,19 +134,17 @@ public:
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);
-
     void make_way(bool always = false) {
         leave_straight();
         matching_.make_way(always);
     }
-
     void check_deadlines();
 
     void send_control(rank_t to, const envelope& call, std::span<const std::byte> bytes) {
         control_.send(to, control_segment, call, bytes);
         hand_over();
     }
-    // What runs on control messages has failed: the group fails, as with an operation.
+    // What runs on control messages has failed: the group fails.
     void give_up(const status& why) {
         leave_straight();
         failure_.break_group(why);
@@ -286,7 +284,7 @@ private:
     deadline_watch<T> watch_;
     engines<T> engines_;
     late_ranks<T> late_;
-    std::array<event, 8> events_;
+    polling<T> polling_;
     straight_course<T> straight_;
     attendants attendants_;
     put_off<T> put_off_;
@@ -301,8 +299,8 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
       engines_(members_, flight_, matching_, failure_, disputes_, watch_),
-      late_(transport_, control_, flight_, failure_, disputes_), straight_(transport_, flight_, failure_),
-      put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
+      late_(transport_, control_, flight_, failure_, disputes_), polling_(transport_, flight_, failure_),
+      straight_(transport_, flight_, failure_), put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
@@ -366,21 +364,10 @@ bool session_core<T>::progress(bool waits) {
         if (turn == straight_turn::waits || forked()) return false;
         leave_straight(); // sends nothing: a run that waits has sent all that it can
     }
-    std::size_t found = 0, next = 0;
     straight_.polled();
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
-    flight_.begin_events();
-    for (std::size_t more = events_.size(); more == events_.size() && found != event_round::most; found += more) {
-        more = next = 0;
-        failure_.sheltered([&] { more = transport_.poll(events_); });
-        while (next != more) // begins again after an exception
-            failure_.sheltered([&] {
-                while (next != more) handle(events_[next++]);
-            });
-    }
-    failure_.sheltered([&] { engines_.go_on(); });
-    flight_.end_events();
+    std::size_t found = polling_.round([this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.
     if (found == 0) matching_.idle(!attendants_.empty());
