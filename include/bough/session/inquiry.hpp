@@ -6,7 +6,7 @@
 // root of a reduction. So after ask_after_ns an operation sends, once, an empty message with its
 // own envelope to every rank from which it still needs one. The receiver compares the call with its
 // own of that number: one that is running, one of its latest sixteen, or the next one that it
-// starts. If they differ, the group is broken with both values (bough/session/dispute.hpp). Every
+// starts. If they differ, the communicator is broken with both values (bough/session/dispute.hpp). Every
 // chain of waiting ranks ends at a rank that made another call, or that has not come yet.
 //
 // It costs nothing before: only idle ranks look at the time. Only the oldest operation of a rank

@@ -148,8 +148,8 @@ public:
 
     // A call of this rank was not started, because it broke a rule or memory ran out; `why` is its
     // error. Ranks that do start it must not wait for this one. So the `members` (empty: all ranks)
-    // are told the cause, and the first message of a rank that has started it poisons the group. If
-    // all ranks refuse the call, nothing happens.
+    // are told the cause, and the first message of a rank that has started it poisons its communicator.
+    // If all ranks refuse the call, nothing happens.
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members = {}) {
         const lock_guard held = hold();
         if (!forked()) core_.refuse(tag, why, members);
@@ -328,6 +328,7 @@ public:
         if (!forked()) core_.break_communicator(context, why);
         ring_for_the_rest();
     }
+
     // --- for bough/communicator/call_order.hpp ---
 
     // From now on all that polls this session attends to `a`, until leave(). Call it again when its
@@ -385,8 +386,7 @@ public:
     // The messages of this session, and of others to it; send_control() sends one. Within with_lock.
     detail::control<T>& messages() noexcept { return core_.messages(); }
     const detail::control<T>& messages() const noexcept { return core_.messages(); }
-    // Something that runs on control messages has failed: poisons the group with `why`, as a failed
-    // operation does.
+    // Something that runs on control messages has failed: poisons the group with `why`.
     void give_up(const status& why) {
         const lock_guard held = hold();
         if (!forked()) core_.give_up(why);
