@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // LogP and its kin: LogP, LogGP, LogGPS and LogGOPS are one model, with more or fewer of its parameters zero.
 //
-//   L  latency_ns            the time of a message on the way, without the rest below
-//   o  overhead              each processor's share of a message: base_ns per message, and O per
-//   byte g  gap                   base_ns between two messages of one rank, and G per byte
+//   L  message_latency_ns    the time of a message on the way, without the rest below
+//   o  overhead              each processor's share of a message: base_ns per message, and O per byte
+//   g  gap                   base_ns between two messages of one rank, and G per byte
 //   S  eager_limit_bytes     longer messages are sent when their receive is posted (rendezvous)
 // A message of s bytes takes o(s) + L + G s + o(s) from end to end: the gap g is not part of it, but keeps ports busy. It
 // holds the out port of its sender and the in port of its receiver for g + G s, and a NIC takes it in whether or not its
