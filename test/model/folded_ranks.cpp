@@ -53,3 +53,20 @@ TEST_CASE("folded ranks: what is moved stays as far apart", "[model][folded_rank
         check_moves(folded_ranks(detail::plain_list<rank_t>(dealt.begin(), dealt.end()), 3, by_xor), 12);
     check_moves(folded_ranks(detail::plain_list<rank_t>(mixed.begin(), mixed.end()), 2, false), 6);
 }
+
+TEST_CASE("folded ranks: a walk visits all ranks, or those of one group", "[model][folded_ranks]") {
+    const folded_ranks by_shift(8, 2, false);
+    const model::detail::visited_ranks<true> some(&by_shift), all(nullptr);
+    const model::detail::visited_ranks<false> none_folds(nullptr);
+    CHECK(some.count(8) == 2);
+    CHECK(all.count(8) == 8);
+    CHECK(none_folds.count(8) == 8);
+    for (rank_t r = 0; r != 8; ++r) {
+        CHECK(some.has(r) == by_shift.stands_for_others(r));
+        CHECK((all.has(r) && none_folds.has(r)));
+        CHECK(some.stands_for(r) == by_shift.stands_for(r));
+        CHECK((all.stands_for(r) == r && none_folds.stands_for(r) == r));
+    }
+    CHECK((some.channel_of(5, 3).from == 7 && some.channel_of(5, 3).to == 5));
+    CHECK((all.channel_of(5, 3).from == 5 && all.channel_of(5, 3).to == 3));
+}

@@ -92,6 +92,30 @@ private:
     bool by_xor_ = false;
 };
 
+namespace detail {
+
+// The ranks that a walk visits: all; or, if it may fold and there is a fold, those of one group.
+template <bool MayFold>
+class visited_ranks {
+public:
+    constexpr explicit visited_ranks(const folded_ranks* fold) noexcept : fold_(fold) {} // null: all
+
+    constexpr bool folds() const noexcept { return MayFold && fold_ != nullptr; }
+    constexpr bool has(rank_t rank) const noexcept { return !folds() || fold_->stands_for_others(rank); }
+    // How many of `size` ranks.
+    constexpr rank_t count(rank_t size) const noexcept { return folds() ? fold_->members() : size; }
+    // The rank, and the channel to a rank, that are visited in place of these.
+    constexpr rank_t stands_for(rank_t rank) const noexcept { return folds() ? fold_->stands_for(rank) : rank; }
+    constexpr channel channel_of(rank_t from, rank_t to) const noexcept {
+        return folds() ? fold_->channel_of(from, to) : channel{from, to};
+    }
+
+private:
+    const folded_ranks* fold_;
+};
+
+} // namespace detail
+
 } // namespace bough::model
 
 #endif

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
-// What the walk keeps about ports and about steps that it has seen but not run yet.
+// What the walk keeps of a rank under a model with ports, and of a message on its way between two of them.
 #ifndef BOUGH_MODEL_DETAIL_PORTS_HPP
 #define BOUGH_MODEL_DETAIL_PORTS_HPP
 
-#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
-#include <bough/core/step.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI::model::detail {
@@ -34,22 +31,6 @@ struct port_letter {
     std::uint32_t answers = 0;
     bool then_receives = false; // is its sender's next message step a receive?
     bool announced = false;     // a rendezvous: this is its notice
-};
-
-// The steps of a rank from where it is stuck, as many as there is room for, so that they need not be emitted again.
-struct taped_step {
-    std::uint64_t bytes = 0;
-    rank_t peer = no_rank;
-    bough::verb verb = bough::verb::copy;
-    std::uint16_t parts = 0; // of a message, before its last
-};
-struct tape {
-    bough::detail::plain_list<taped_step> steps;
-    std::size_t next = 0;
-    bool complete = false; // the plan has no more steps for this rank
-
-    constexpr bool empty() const noexcept { return next == steps.size(); }
-    constexpr void clear() noexcept { steps.clear(), next = 0, complete = false; }
 };
 
 } // namespace bough::model::detail
