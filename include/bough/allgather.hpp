@@ -28,6 +28,7 @@
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/core/config.hpp>
 
 #include <concepts>
@@ -64,10 +65,7 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
     typed.out_part = {0, whole.size()};
     typed.offsets = blocks.offsets();
     typed.signature = signature_of<T, void>(blocks.signature_count(), 0);
-    if constexpr (std::same_as<Choice, automatic>)
-        return run_and_remember<goal::allgather, void>(comm, typed, choice);
-    else
-        return run_cut<goal::allgather>(comm, typed, comm.size(), choice);
+    return run_blocks<goal::allgather, void>(comm, typed, comm.size(), choice);
 }
 
 template <class T, RunsCalls Comm, class Choice>

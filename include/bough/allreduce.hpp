@@ -38,6 +38,7 @@
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
 #include <bough/call/partial.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/concepts/op.hpp>
 #include <bough/core/config.hpp>

@@ -37,6 +37,7 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/in_slots.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/core/config.hpp>
 
 #include <concepts>
@@ -90,10 +91,10 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
         typed_call<T> typed{.at = {.size = comm.size()}};
         if (const status bad = alltoall_data(typed, in, out, comm.rank(), in.size() / comm.size()))
             return comm.refuse(bad);
-        if constexpr (std::same_as<Choice, automatic>)
-            return run_automatic<goal::alltoall>(comm, typed, choice);
-        else
-            return run_cut<goal::alltoall>(comm, typed, comm.size() * comm.size(), choice);
+        if (status said;
+            detail::repeat_call<goal::alltoall, void>(comm, typed.in, typed.out, typed.count, 0, nullptr, choice, said))
+            return said;
+        return run_blocks<goal::alltoall, void>(comm, typed, comm.size() * comm.size(), choice);
     });
 }
 

@@ -26,6 +26,7 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/core/config.hpp>
 
 #if !BOUGH_COMPILED_ELSEWHERE

@@ -35,6 +35,7 @@
 #include <bough/call/in_blocks.hpp>
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/concepts/op.hpp>
 #include <bough/core/config.hpp>

@@ -32,6 +32,7 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/in_series.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -63,6 +64,10 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
                              const O& op, const Choice& choice) {
     static_assert(explain_written<T>() && explain_op<O, T>() && explain_choice<goal::reduce_scatter, Choice>());
     if (const status bad = detail::check_reduce_scatter(comm, whole, own, blocks)) return comm.refuse(bad);
+    if (status said; blocks.offsets().empty() &&
+                     detail::repeat_call<goal::reduce_scatter, O>(comm, whole.data(), own.data(), blocks.total(), 0,
+                                                                  __builtin_addressof(op), choice, said))
+        return said;
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
     typed.op = make_any_op<T>(comm.hold(op));
     typed.commutative = is_commutative_v<O>;
@@ -74,10 +79,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
     typed.out_part = {comm.rank(), own.size()};
     typed.offsets = blocks.offsets();
     typed.signature = detail::signature_of<T>(op, blocks.signature_count(), 0);
-    if constexpr (std::same_as<Choice, automatic>)
-        return run_automatic<goal::reduce_scatter>(comm, typed, choice);
-    else
-        return run_cut<goal::reduce_scatter>(comm, typed, comm.size(), choice);
+    return run_blocks<goal::reduce_scatter, O>(comm, typed, comm.size(), choice);
 }
 // An op that combines states, as exact_sum.
 template <class T, RunsCalls Comm, class O, class Choice>

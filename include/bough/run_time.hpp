@@ -205,10 +205,17 @@ struct run_time_forms<multicasts_forms> : run_time_base<run_time_forms<multicast
 template <class Forms>
 struct run_time_block_forms : run_time_base<run_time_forms<Forms>, Forms> {
 protected:
-    template <class On, class Counts, class O, class Choice>
-    static status run(On& on, const const_elements& in, const const_elements& out, const Counts& counts, const O& op,
-                      root at, const Choice& choice) {
-        return run_blocks_apart(on, kind_at(at), in, out, counts, op, run_time_block_forms::chooser(on, choice));
+    template <class On, RunTimeData In, class Counts, class O, class Choice>
+    static status run(On& on, const In& in, const elements& out, const Counts& counts, const O& op, root at,
+                      const Choice& choice) {
+        if constexpr (std::same_as<Counts, equal_lengths>) {
+            status said;
+            if (from_own ? repeat_blocks<goal_type>(on, kind_at(at), in, out, op, choice, said)
+                         : repeat_blocks<goal_type>(on, kind_at(at), out, in, op, choice, said))
+                return said;
+        }
+        const const_elements from = in, to = out;
+        return run_blocks_apart(on, kind_at(at), from, to, counts, op, run_time_block_forms::chooser(on, choice));
     }
     template <class On, class Counts, class O, class Choice>
     static status run_in_place(On& on, const const_elements& data, const Counts& counts, const O& op, root at,
@@ -217,11 +224,9 @@ protected:
     }
 
 private:
-    static constexpr block_call kind_at(root at) noexcept {
-        using goal_type = typename Forms::goal_type;
-        return {std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::allgather>, Forms::wanted.root,
-                at};
-    }
+    using goal_type = typename Forms::goal_type;
+    static constexpr bool from_own = std::same_as<goal_type, goal::gather> || std::same_as<goal_type, goal::allgather>;
+    static constexpr block_call kind_at(root at) noexcept { return {from_own, Forms::wanted.root, at}; }
 };
 
 template <class Forms>
@@ -317,6 +322,7 @@ struct run_time_forms<alltoall_forms> : run_time_base<run_time_forms<alltoall_fo
     }
     template <class On, RunTimeData In, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, const Choice& choice = {}) {
+        if (status said; repeat_matrix(on, in, out, choice, said)) return said;
         const const_elements from = in, to = out;
         return run(on, {from, to}, choice);
     }

@@ -25,6 +25,7 @@
 #include <bough/call/blocks.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/names.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/call/via_state.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/arithmetic.hpp>

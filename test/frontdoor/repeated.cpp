@@ -5,19 +5,26 @@
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allgather.hpp>
 #include <bough/allreduce.hpp>
+#include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/exscan.hpp>
+#include <bough/gather.hpp>
 #include <bough/group.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
+#include <bough/reduce_scatter.hpp>
+#include <bough/run_time.hpp>
 #include <bough/scan.hpp>
+#include <bough/scatter.hpp>
 #include <bough/session/repeatable.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -88,6 +95,126 @@ TEST_CASE("a call that is made again gives the same as at first, whatever is cal
                       bough::allgather(comm, std::span<const double>(&z, 1), std::span(all));
                       check(all.front() == 0 && all.back() == p - 1.0);
                       bough::barrier(comm);
+                  }
+              }) == 0);
+    }
+}
+
+TEST_CASE("collectives of blocks that are made again give the same as at first, in place or not") {
+    for (const rank_t p : {1u, 2u, 3u, 5u, 8u}) {
+        CAPTURE(p);
+        CHECK(wrong_results(p, [&](auto& comm, auto&& check) {
+                  const rank_t me = comm.rank();
+                  std::vector<long> all(2 * p), other(2 * p), own(2);
+                  const auto fill = [](std::vector<long>& x, long from) { std::iota(x.begin(), x.end(), from); };
+                  for (rank_t turn = 0; turn != 70; ++turn) {
+                      const rank_t root = turn % p;
+                      const long first = 100 * turn;
+                      const bool in_place = turn % 3 == 2;
+                      fill(all, first); // gather: rank r gives two numbers from first + 2 * r on
+                      std::copy_n(all.begin() + 2 * me, 2, own.begin());
+                      std::fill(other.begin(), other.end(), -1);
+                      if (!in_place || me != root)
+                          bough::gather(comm, std::span<const long>(own), std::span(other), bough::root{root});
+                      else
+                          std::copy_n(own.begin(), 2, other.begin() + 2 * me),
+                              bough::gather(comm, std::span(other), bough::root{root});
+                      check(me == root ? other == all : std::count(other.begin(), other.end(), -1) == 2 * p);
+                      check(is_kept<bough::goal::gather, long, void>(comm, 2 * p, root));
+                      std::fill(own.begin(), own.end(), -1);
+                      if (in_place && me == root)
+                          bough::scatter(comm, std::span(other), bough::root{root});
+                      else
+                          bough::scatter(comm, std::span<const long>(other), std::span(own), bough::root{root});
+                      check(in_place && me == root ? other == all
+                                                   : own == std::vector{first + 2 * me, first + 2 * me + 1});
+                      check(is_kept<bough::goal::scatter, long, void>(comm, 2 * p, root));
+                      fill(other, first + me); // the sum of place i: p * (first + i) + 0 + 1 + ... + p - 1
+                      const long sum = static_cast<long>(p) * (first + 2 * me) + p * (p - 1) / 2;
+                      if (in_place)
+                          bough::reduce_scatter(comm, std::span(other), bough::plus{}),
+                              std::copy_n(other.begin() + 2 * me, 2, own.begin());
+                      else
+                          bough::reduce_scatter(comm, std::span<const long>(other), std::span(own), bough::plus{});
+                      check(own[0] == sum && own[1] == sum + p);
+                      check(is_kept<bough::goal::reduce_scatter, long, bough::plus>(comm, 2 * p));
+                      fill(all, first + 1000 * me);
+                      bough::alltoall(comm, std::span<const long>(all), std::span(other));
+                      check(is_kept<bough::goal::alltoall, long, void>(comm, std::size_t{2} * p * p));
+                      for (rank_t r = 0; r != p; ++r) check(other[2 * r] == first + 1000 * r + 2 * me);
+                  }
+              }) == 0);
+    }
+}
+
+namespace {
+
+void add_longs(void*, const void* in, void* inout, std::size_t n) {
+    for (std::size_t i = 0; i != n; ++i) static_cast<long*>(inout)[i] += static_cast<const long*>(in)[i];
+}
+
+} // namespace
+
+TEST_CASE("collectives of blocks on elements known at run time are remembered, too") {
+    for (const rank_t p : {1u, 2u, 5u}) {
+        CAPTURE(p);
+        CHECK(wrong_results(p, [&](auto& comm, auto&& check) {
+                  const rank_t me = comm.rank();
+                  const bough::run_time_op add{
+                      .function = add_longs, .commutative = true, .exact = true, .identity = 77};
+                  const auto of = [](std::vector<long>& x) {
+                      return bough::elements{x.data(), x.size(), {.size = sizeof(long), .identity = 5}, {}};
+                  };
+                  std::vector<long> all(2 * p), other(2 * p), own(2);
+                  const auto is_known = [&](const void* door, std::size_t count, rank_t root = 0) {
+                      return comm.find_repeated({door, count, root}) != nullptr;
+                  };
+                  using bough::detail::run_time_door;
+                  for (rank_t turn = 0; turn != 6; ++turn) {
+                      const rank_t root = turn % 2 % p;
+                      const long first = 100 * turn;
+                      std::iota(all.begin(), all.end(), first);
+                      std::copy_n(all.begin() + 2 * me, 2, own.begin());
+                      std::fill(other.begin(), other.end(), -1);
+                      bough::allgather(comm, of(own), of(other));
+                      check(other == all);
+                      check(is_known(run_time_door<bough::goal::allgather>(true, false), 2 * p));
+                      std::fill(other.begin(), other.end(), -1);
+                      bough::gather(comm, of(own), of(other), bough::root{root});
+                      check(me == root ? other == all : other[0] == -1);
+                      check(is_known(run_time_door<bough::goal::gather>(true, false), 2 * p, root));
+                      own = {-1, -1};
+                      bough::scatter(comm, of(other), of(own), bough::root{root});
+                      check(own[0] == first + 2 * me && own[1] == own[0] + 1);
+                      check(is_known(run_time_door<bough::goal::scatter>(true, false), 2 * p, root));
+                      if (turn % 2 == 0) // the block lies in its place of the whole
+                          bough::allgather(comm, bough::const_elements{all.data() + 2 * me, 2, of(all).type, {}},
+                                           of(all));
+                      bough::reduce_scatter(comm, of(all), of(own), add);
+                      check(own[0] == static_cast<long>(p) * (first + 2 * me));
+                      check(is_known(run_time_door<bough::goal::reduce_scatter>(true, true), 2 * p));
+                      bough::alltoall(comm, of(all), of(other));
+                      check(other.back() == all[2 * me + 1]);
+                      check(is_known(run_time_door<bough::goal::alltoall>(true, false), std::size_t{2} * p * p));
+                  }
+                  // What is wrong is refused as before.
+                  bough::status said;
+                  bough::elements longer = of(other), of_ints = of(other);
+                  longer.count -= 1;
+                  bough::allgather(comm, of(own), longer, said);
+                  check(said.code == bough::errc::invalid_argument);
+                  of_ints.type.identity = 6;
+                  bough::allgather(comm, of(own), of_ints, said);
+                  check(said.code == bough::errc::invalid_argument);
+                  bough::elements shifted = of(all);
+                  shifted.data = all.data() - 1;
+                  bough::alltoall(comm, shifted, of(all), said);
+                  check(said.code == bough::errc::invalid_argument);
+                  if (p > 1) {
+                      bough::elements inside = of(all); // overlaps the whole, and not in its place
+                      inside.data = all.data() + 1, inside.count = 2;
+                      bough::allgather(comm, inside, of(all), said);
+                      check(said.code == bough::errc::invalid_argument);
                   }
               }) == 0);
     }

@@ -5,6 +5,7 @@
 #define BOUGH_CALL_BLOCKS_HPP
 
 #include <bough/call/front_door.hpp>
+#include <bough/call/repeat_call.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -194,15 +195,15 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
     return run_choice<Goal>(comm, cut, choice, trees);
 }
 
-// Runs the plan that the caller chose, or the plan that the costs choose among the standard
-// candidates.
-template <class Goal, template <class> class TreeAlgorithm, RunsCalls Comm, class T, class Choice>
-status run_blocks(Comm& comm, const typed_call<T>& typed, const Choice& choice) {
-    if constexpr (std::same_as<Choice, automatic>) {
-        return run_automatic<Goal>(comm, typed, choice);
-    } else {
-        return run_cut<Goal>(comm, typed, comm.size(), choice, over_trees<TreeAlgorithm>{});
-    }
+// The same, or the plan that the costs choose among the standard candidates; such a call is remembered.
+// `O`: the op; void: there is none.
+template <class Goal, class O, RunsCalls Comm, class T, class Choice, class Trees = as_chosen>
+status run_blocks(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice,
+                  const Trees& trees = {}) {
+    if constexpr (std::same_as<Choice, automatic>)
+        return run_and_remember<Goal, O>(comm, typed, choice);
+    else
+        return run_cut<Goal>(comm, typed, blocks, choice, trees);
 }
 
 } // namespace bough::detail

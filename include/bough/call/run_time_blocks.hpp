@@ -196,6 +196,33 @@ status run_block_call(Comm& comm, const block_call& how, const const_elements& o
     if (how.rooted) sides.overlaps = "out: overlaps the input, but not as the root's own block in its place";
     return run_block_sides(comm, sides, blocks, op, {.size = comm.size(), .root = how.at.rank}, run);
 }
+// repeat_elements() for blocks of one length. `own`: this rank's; `whole`: all of them, if this rank has them.
+template <class Goal, RunsPlans Comm, RunTimeData Own, RunTimeData Whole, class O, class Choice>
+bool repeat_blocks(Comm& comm, const block_call& how, const Own& own, const Whole& whole, const O& op,
+                   const Choice& choice, status& result) {
+    if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
+        const rank_t size = comm.size(), rank = comm.rank();
+        const run_time_type& t = own.type;
+        if (own.count > ~std::uint32_t{0} || choice != automatic{}) return false;
+        repeated_call* const known = find_elements<Goal>(comm, own, own.count * size, op, how.at.rank);
+        if (known == nullptr) return false;
+        const bool has_whole = how.has_whole(rank);
+        if (has_whole) {
+            const auto a = reinterpret_cast<std::uintptr_t>(own.data), b = reinterpret_cast<std::uintptr_t>(whole.data);
+            const std::size_t bytes = own.count * t.size;
+            const bool is_apart = a >= b + bytes * size || b >= a + bytes;
+            if (whole.count != own.count * size || whole.type.size != t.size || whole.type.identity != t.identity ||
+                !is_plain(whole) || (!is_apart && a != b + rank * bytes))
+                return false;
+        }
+        const void* const all = has_whole ? whole.data : nullptr;
+        result = run_elements(comm, *known, how.from_own ? own.data : all,
+                              const_cast<void*>(how.from_own ? all : own.data), op, t);
+        return true;
+    }
+    return false;
+}
+
 // An input and an output.
 template <RunsCalls Comm, class Counts, class O, class Run>
 status run_blocks_apart(Comm& comm, const block_call& how, const const_elements& in, const const_elements& out,
@@ -269,6 +296,25 @@ inline status check_matrix(const matrix_sides& sides, const rank_blocks& row, co
     if (row.total() != 0 && column.total() != 0 && a < b + column.total() * unit && b < a + row.total() * unit)
         return invalid_argument("out: overlaps the input");
     return {};
+}
+
+// repeat_elements() for blocks of one length.
+template <RunsPlans Comm, RunTimeData In, class Choice>
+bool repeat_matrix(Comm& comm, const In& in, const elements& out, const Choice& choice, status& result) {
+    if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
+        const run_time_type& t = in.type;
+        if (in.count > ~std::uint32_t{0} || choice != automatic{}) return false;
+        repeated_call* const known = find_elements<goal::alltoall>(comm, in, in.count * comm.size(), no_op{}, 0);
+        if (known == nullptr) return false;
+        const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);
+        const std::size_t bytes = in.count * t.size;
+        if (out.count != in.count || out.type.size != t.size || out.type.identity != t.identity || !is_plain(out) ||
+            (a < b + bytes && b < a + bytes))
+            return false;
+        result = run_elements(comm, *known, in.data, out.data, no_op{}, t);
+        return true;
+    }
+    return false;
 }
 
 template <RunsCalls Comm, class Run>

@@ -11,6 +11,7 @@
 #include <bough/call/elements.hpp>
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
+#include <bough/call/repeat_call.hpp>
 #include <bough/core/config.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/identity.hpp>
@@ -135,7 +136,7 @@ template <class Goal, RunsPlans Comm>
 status run_time_automatic(Comm& comm, const typed_call<std::byte>& typed, const automatic& wanted) {
     const status result = run_automatic<Goal>(comm, typed, wanted);
     if constexpr (RepeatsCalls<Comm>)
-        if (!result && wanted == automatic{} && !typed.in_parts && !detail::is_followed<Goal>(comm, typed))
+        if (!result && wanted == automatic{} && has_equal_blocks(typed) && !detail::is_followed<Goal>(comm, typed))
             comm.keep_repeated({run_time_door<Goal>(typed.commutative, typed.exact), typed.count, typed.at.root},
                                call_of(typed));
     return result;
@@ -156,6 +157,34 @@ inline said_op said_of(const run_time_op& op, const run_time_type& t) noexcept {
             op.function != nullptr && run_time_combiner::spare_bytes({.stride = t.size}) == 0};
 }
 
+// The call that was made lately with elements of this type, this op, and a vector of `count`. Null: there is
+// none, or something is to be said of the elements besides their size.
+template <class Goal, RunsPlans Comm, RunTimeData X, class O>
+BOUGH_ALWAYS_INLINE repeated_call* find_elements(Comm& comm, const X& x, std::size_t count, const O& op, rank_t root) {
+    const said_op said = said_of(op, x.type);
+    repeated_call* const known = comm.find_repeated({run_time_door<Goal>(said.commutative, said.exact), count, root});
+    if (known == nullptr || !said.is_usable || !is_plain(x)) return nullptr;
+    const call_signature& signature = known->what.signature;
+    const bool is_equal = known->what.made.element_bytes == x.type.size && known->what.made.combine == said.combine &&
+                          signature.op == said.identity && signature.type == identity_of(x.type);
+    return is_equal ? known : nullptr;
+}
+// Runs it with other data.
+template <RunsPlans Comm, class O>
+BOUGH_ALWAYS_INLINE status run_elements(Comm& comm, repeated_call& known, const void* in, void* out,
+                                        [[maybe_unused]] const O& op, [[maybe_unused]] const run_time_type& t) {
+    known.what.made.input = static_cast<const std::byte*>(in);
+    known.what.made.output = static_cast<std::byte*>(out);
+    if constexpr (std::same_as<O, run_time_op>) {
+        const run_time_combiner combiner(op, t, {.stride = t.size, .as_in_memory = op.as_in_memory}, nullptr);
+        known.what.made.combine_state = &combiner;
+        return comm.run_repeated(known);
+    } else {
+        if constexpr (std::same_as<O, any_op>) known.what.made.combine_state = op.state;
+        return comm.run_repeated(known);
+    }
+}
+
 // Runs a blocking call with automatic choice that equals one made lately (repeat_call), if there is
 // nothing to be packed or refused, and sets `result`. False: there is none. `in` may be `out`.
 template <class Goal, RunsPlans Comm, RunTimeData In, class O, class Choice>
@@ -163,15 +192,8 @@ BOUGH_ALWAYS_INLINE bool repeat_elements(Comm& comm, const In& in, const element
                                          rank_t root, const Choice& choice, status& result) {
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const run_time_type& t = in.type;
-        const said_op said = said_of(op, t);
-        repeated_call* const known =
-            comm.find_repeated({run_time_door<Goal>(said.commutative, said.exact), in.count, root});
-        if (known == nullptr || choice != automatic{} || !said.is_usable || !is_plain(in)) return false;
-        call& again = known->what.made;
-        const call_signature& signature = known->what.signature;
-        if (again.element_bytes != t.size || again.combine != said.combine || signature.op != said.identity ||
-            signature.type != identity_of(t))
-            return false;
+        repeated_call* const known = find_elements<Goal>(comm, in, in.count, op, root);
+        if (known == nullptr || choice != automatic{}) return false;
         if (writes && static_cast<const void*>(&in) != &out) {
             const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);
             const std::size_t bytes = in.count * t.size;
@@ -179,16 +201,7 @@ BOUGH_ALWAYS_INLINE bool repeat_elements(Comm& comm, const In& in, const element
                 (a != b && a < b + bytes && b < a + bytes))
                 return false;
         }
-        again.input = static_cast<const std::byte*>(in.data);
-        again.output = writes ? static_cast<std::byte*>(out.data) : nullptr;
-        if constexpr (std::same_as<O, run_time_op>) {
-            const run_time_combiner combiner(op, t, {.stride = t.size, .as_in_memory = op.as_in_memory}, nullptr);
-            again.combine_state = &combiner;
-            result = comm.run_repeated(*known);
-        } else {
-            if constexpr (std::same_as<O, any_op>) again.combine_state = op.state;
-            result = comm.run_repeated(*known);
-        }
+        result = run_elements(comm, *known, in.data, writes ? out.data : nullptr, op, t);
         return true;
     }
     return false;
