@@ -2,6 +2,7 @@
 // The collectives with an op.
 #include "collectives.hpp"
 #include <bough/allreduce.hpp>
+#include <bough/core/config.hpp>
 #include <bough/error.hpp>
 #include <bough/exscan.hpp>
 #include <bough/reduce.hpp>
@@ -54,11 +55,11 @@ class vector_of {
 public:
     vector_of(const place& at, MPI_Datatype type, const shape& s) : at_(at), type_(type), shape_(s) {}
 
-    bough::const_elements in(const void* data, std::size_t count) {
+    BOUGH_ALWAYS_INLINE bough::const_elements in(const void* data, std::size_t count) {
         return {bytes_in(data, count), count, element(), {}};
     }
     // `reads`: they are an input, too.
-    bough::elements out(void* data, std::size_t count, bool reads) {
+    BOUGH_ALWAYS_INLINE bough::elements out(void* data, std::size_t count, bool reads) {
         if (is_in_memory()) return {at_.room.how.begin_of(data), count, element(), {}};
         const blocks all = row(data, count);
         std::byte* const to = at_.room.writes(all, shape_);
@@ -77,7 +78,7 @@ public:
         return here;
     }
     // MPI forbids buffers that overlap, and hosts let it pass. Then the input is copied first.
-    bough::const_elements apart_from(const void* data, void* out, std::size_t count) {
+    BOUGH_ALWAYS_INLINE bough::const_elements apart_from(const void* data, void* out, std::size_t count) {
         if (!is_in_memory()) return in(data, count);
         const auto a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(out);
         const std::size_t bytes = static_cast<std::size_t>(stride()) * count;
@@ -93,7 +94,7 @@ private:
     std::ptrdiff_t stride() const noexcept {
         return element().extent != 0 ? element().extent : static_cast<std::ptrdiff_t>(element().size);
     }
-    const void* bytes_in(const void* data, std::size_t count) {
+    BOUGH_ALWAYS_INLINE const void* bytes_in(const void* data, std::size_t count) {
         void* const from = const_cast<void*>(data);
         return is_in_memory() ? at_.room.how.begin_of(from) : at_.room.reads(row(from, count), shape_);
     }

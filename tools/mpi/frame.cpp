@@ -211,7 +211,7 @@ void combiner::combine_in_memory(void* self, const void* in, void* inout, std::s
     auto* to = static_cast<std::byte*>(inout);
     while (count != 0) {
         const int n = static_cast<int>(std::min<std::size_t>(count, INT_MAX / 2));
-        PMPI_Reduce_local(back(from), back(to), n, c.type_, c.handle_);
+        combine_by_host(c.handle_, c.type_, back(from), back(to), n);
         from += n * c.shape_.extent;
         to += n * c.shape_.extent;
         count -= static_cast<std::size_t>(n);
@@ -239,7 +239,7 @@ void combiner::combine_packed(void* self, const void* in, void* inout, std::size
         void *const left = base(c.left_), *const right = base(c.right_);
         unpack_row(from, left, n, c.type_, s);
         unpack_row(to, right, n, c.type_, s);
-        PMPI_Reduce_local(left, right, static_cast<int>(n), c.type_, c.handle_);
+        combine_by_host(c.handle_, c.type_, left, right, static_cast<int>(n));
         pack_row(right, n, c.type_, s, to);
         from += n * s.size;
         to += n * s.size;

@@ -23,6 +23,9 @@ struct shape {
 };
 shape shape_of(MPI_Datatype type);
 
+// inout[i] = in[i] op inout[i], for an op and a type that the host has found to fit.
+void combine_by_host(MPI_Op op, MPI_Datatype type, const void* in, void* inout, int count);
+
 // The host's own messages move on.
 void progress_host();
 

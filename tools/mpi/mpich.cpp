@@ -272,6 +272,9 @@ shape shape_of(MPI_Datatype type) {
     if (known_type_of(type) != known_type::none) last = type, last_shape = s;
     return s;
 }
+void combine_by_host(MPI_Op op, MPI_Datatype type, const void* in, void* inout, int count) {
+    PMPI_Reduce_local(in, inout, count, type, op);
+}
 void progress_host() { progress_of_mpich.test(); }
 
 } // namespace under_mpi

@@ -411,6 +411,11 @@ shape shape_of(MPI_Datatype type) {
             .is_solid = (t.flags & OPAL_DATATYPE_FLAG_CONTIGUOUS) != 0 &&
                         static_cast<std::ptrdiff_t>(t.size) == t.true_ub - t.true_lb};
 }
+// MPI_Reduce_local without its checks of the arguments, which cost more than to combine a few numbers.
+void combine_by_host(MPI_Op op, MPI_Datatype type, const void* in, void* inout, int count) {
+    const mca_coll_base_comm_coll_t& self = *ompi_mpi_comm_self.comm.c_coll;
+    self.coll_reduce_local(in, inout, count, type, op, self.coll_reduce_local_module);
+}
 void progress_host() { opal_progress(); }
 
 } // namespace under_mpi

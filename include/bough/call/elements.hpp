@@ -197,7 +197,7 @@ inline bool is_dense(const const_elements& x) noexcept {
 
 // Is there nothing to be said of the elements but their size? Most are so, and need no other checks.
 template <RunTimeData X>
-bool is_plain(const X& x) noexcept {
+BOUGH_ALWAYS_INLINE bool is_plain(const X& x) noexcept {
     const run_time_type& t = x.type;
     return t.pieces.empty() && t.pack == nullptr && t.unpack == nullptr && x.displacements.empty() &&
            (t.extent == 0 || t.extent == static_cast<std::ptrdiff_t>(t.size)) && t.unit == 0 &&
