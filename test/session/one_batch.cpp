@@ -2,11 +2,13 @@
 // What comes in one poll: messages and a difference between calls, many messages at once.
 #include "support/catch.hpp"
 #include <bough/algorithm/gather/tree.hpp>
+#include <bough/algorithm/reduce/tree.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/forwarding_transport.hpp>
 #include <bough/gather.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
 #include <bough/session/session.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/flat.hpp>
@@ -144,4 +146,25 @@ TEST_CASE("batch: a hook hears of each message twice, and a turn has an end") {
         CHECK(seen[kind::end] == 1);
         CHECK_FALSE(seen.after_end);
     }
+}
+
+TEST_CASE("batch: messages of later operations are left where they are") {
+    constexpr rank_t size = 4;
+    in_process world{size};
+    std::deque<communicator<end_of>> all;
+    for (rank_t r = 0; r != size; ++r) all.emplace_back(world.connect(r));
+    const auto plan = plan_reduce(flat{}, {.size = size});
+    for (int round = 0; round != 100; ++round) {
+        int x = 1;
+        for (int ahead = 0; ahead != 5; ++ahead) // the others run ahead of the root
+            for (rank_t r = 1; r != size; ++r) reduce(all[r], std::span(&x, 1), plus{}, root{0}, plan);
+        for (int ahead = 0; ahead != 5; ++ahead) {
+            int sum = 1;
+            reduce(all[0], std::span(&sum, 1), plus{}, root{0}, plan);
+            CHECK(sum == 4);
+        }
+    }
+    // Of 500 calls, each 64th looks at all peers; it may find one early message of each.
+    const counters of_root = all[0].counters();
+    CHECK(of_root.early_messages <= 500 / 64 * (size - 1));
 }

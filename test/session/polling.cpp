@@ -25,11 +25,12 @@ void send(parts_of_session& from, rank_t to, std::uint32_t messages) {
 TEST_CASE("polling: hands on what has come in its order, up to a round of it, and then goes on once") {
     const testing::loop_group group(2, {.slots = 200});
     parts_of_session zero(group, 0, 2), one(group, 1, 2);
-    detail::polling<test::loop_end> events(one.transport, one.running, one.failing);
+    detail::polling<test::loop_end> events(one.transport, one.running, one.matched.early(), one.failing);
     std::vector<std::uint32_t> numbers;
     int goes_on = 0;
     const auto round = [&] {
-        return events.round([&](const event& e) { numbers.push_back(e.envelope.operation); }, [&] { ++goes_on; });
+        return events.round(
+            8, [&](const event& e) { numbers.push_back(e.envelope.operation); }, [&] { ++goes_on; });
     };
     CHECK(round() == 0);
     CHECK(goes_on == 1);
@@ -50,24 +51,39 @@ TEST_CASE("polling: posts wait while events are being handled, and no longer") {
     parts_of_session zero(group, 0, 3);
     session_operation& op = zero.start(1);
     { const auto lost = group.connect(2); }
-    detail::polling<test::loop_end> events(zero.transport, zero.running, zero.failing);
+    detail::polling<test::loop_end> events(zero.transport, zero.running, zero.matched.early(), zero.failing);
     const std::array<std::byte, 4> bytes{};
     const auto post = [&] { return zero.running.send(op, 0, 2, 1, bytes); };
     std::vector<posted> posts;
-    CHECK(events.round([&](const event&) { posts.push_back(post()); }, [&] { posts.push_back(post()); }) == 1);
+    CHECK(events.round(
+              8, [&](const event&) { posts.push_back(post()); }, [&] { posts.push_back(post()); }) == 1);
     CHECK(posts == std::vector<posted>(2, posted::would_block));
     CHECK(post() == posted::failed);
+}
+
+TEST_CASE("polling: reads no further once there are early messages, nor if few events were asked for") {
+    const testing::loop_group group(2, {.slots = 200});
+    parts_of_session zero(group, 0, 2), one(group, 1, 2);
+    detail::polling<test::loop_end> events(one.transport, one.running, one.matched.early(), one.failing);
+    send(zero, 1, 60);
+    const auto ignores = [](const event&) {};
+    CHECK(events.round(3, ignores, [] {}) == 3);
+    CHECK(events.round(
+              8, [&](const event& e) { one.matched.early().keep(e); }, [] {}) == 8);
+    CHECK(one.matched.early().size() == 8);
+    CHECK(events.round(8, ignores, [] {}) == 49); // none of these is kept
 }
 
 #if BOUGH_HAS_EXCEPTIONS
 TEST_CASE("polling: where one event throws, the group is broken, and the others are handled all the same") {
     const testing::loop_group group(2, {.slots = 200});
     parts_of_session zero(group, 0, 2), one(group, 1, 2);
-    detail::polling<test::loop_end> events(one.transport, one.running, one.failing);
+    detail::polling<test::loop_end> events(one.transport, one.running, one.matched.early(), one.failing);
     send(zero, 1, 11);
     std::uint32_t handled = 0;
     bool has_gone_on = false;
     CHECK(events.round(
+              8,
               [&](const event&) {
                   if (++handled % 4 == 0) throw std::bad_alloc();
               },

@@ -299,8 +299,9 @@ session_core<T>::session_core(T transport, const early_limits& limits)
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
       engines_(members_, flight_, matching_, failure_, disputes_, watch_),
-      late_(transport_, control_, flight_, failure_, disputes_), polling_(transport_, flight_, failure_),
-      straight_(transport_, flight_, failure_), put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
+      late_(transport_, control_, flight_, failure_, disputes_),
+      polling_(transport_, flight_, matching_.early(), failure_), straight_(transport_, flight_, failure_),
+      put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
@@ -364,10 +365,10 @@ bool session_core<T>::progress(bool waits) {
         if (turn == straight_turn::waits || forked()) return false;
         leave_straight(); // sends nothing: a run that waits has sent all that it can
     }
-    straight_.polled();
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
-    std::size_t found = polling_.round([this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
+    std::size_t found = polling_.round(
+        straight_.poll(polling<T>::at_once), [this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.
     if (found == 0) matching_.idle(!attendants_.empty());

@@ -44,6 +44,7 @@ public:
         allocations_ = 0;
     }
     bool empty() const noexcept { return count_ == 0; }
+    std::size_t size() const noexcept { return count_; }
     std::uint32_t in_place() const noexcept { return in_place_; }
     std::uint64_t allocations() const noexcept { return allocations_; } // since it was made
     early_message* first() const noexcept { return first_; }

@@ -3,8 +3,10 @@
 // (event_round.hpp).
 //
 // If memory runs out while an event is handled, the group is broken (failure.hpp), and the events behind
-// that one are handled all the same: the transport does not tell them again. It needs the transport, the
-// operations in flight, which note in each round for which of them an event was, and failure.
+// that one are handled all the same: the transport does not tell them again. Messages for operations that
+// have still to start are best left where they are: so it reads no further once there are such. It needs the
+// transport, the operations in flight, which note in each round for which of them an event was, the messages
+// that are early, and failure.
 #ifndef BOUGH_SESSION_POLLING_HPP
 #define BOUGH_SESSION_POLLING_HPP
 
@@ -13,29 +15,36 @@
 #include <bough/session/event_round.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
+#include <bough/session/unexpected.hpp>
 
 #include <array>
 #include <cstddef>
+#include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
 
 template <Transport T>
 class polling {
 public:
-    polling(T& transport, in_flight<T>& flight, failure<T>& failure) noexcept
-        : transport_(transport), flight_(flight), failure_(failure) {}
+    polling(T& transport, in_flight<T>& flight, const unexpected_messages<T>& early, failure<T>& failure) noexcept
+        : transport_(transport), flight_(flight), early_(early), failure_(failure) {}
     polling(const polling&) = delete;
     polling& operator=(const polling&) = delete;
 
+    static constexpr std::size_t at_once = 8; // events of one poll
+
     // Calls handle(event) for the events that the transport has, at most event_round::most of them, and then
-    // go_on(). Returns how many events there were.
+    // go_on(). Returns how many events there were. `first`, at most at_once: how many one poll may tell of; if
+    // fewer, there is no other poll.
     template <class Handle, class GoOn>
-    BOUGH_ALWAYS_INLINE std::size_t round(const Handle& handle, const GoOn& go_on) {
+    BOUGH_ALWAYS_INLINE std::size_t round(std::size_t first, const Handle& handle, const GoOn& go_on) {
         std::size_t found = 0, next = 0;
+        const std::size_t early = early_.size();
         flight_.begin_events();
-        for (std::size_t more = events_.size(); more == events_.size() && found != event_round::most; found += more) {
+        for (std::size_t more = at_once; more == at_once && found != event_round::most && early_.size() <= early;
+             found += more) {
             more = next = 0;
-            failure_.sheltered([&] { more = transport_.poll(events_); });
+            failure_.sheltered([&] { more = transport_.poll(std::span(events_).first(first)); });
             while (next != more) // begins again after an exception
                 failure_.sheltered([&] {
                     while (next != more) handle(events_[next++]);
@@ -49,8 +58,9 @@ public:
 private:
     T& transport_;
     in_flight<T>& flight_;
+    const unexpected_messages<T>& early_;
     failure<T>& failure_;
-    std::array<event, 8> events_;
+    std::array<event, at_once> events_;
 };
 
 } // namespace bough::detail

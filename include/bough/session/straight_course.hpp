@@ -19,6 +19,8 @@
 #include <bough/session/operation.hpp>
 #include <bough/session/straight_port.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -40,8 +42,13 @@ public:
         if constexpr (!can_run) return false;
         return work.is_short() && ++starts_ < most_starts_;
     }
-    // All peers have been polled.
-    void polled() noexcept { starts_ = 0; }
+    // All peers are polled now, for at most so many events. If that is because enough operations have started
+    // without a poll, one message of each peer will do: what comes besides is for operations that have still to
+    // start, and would be kept until then, and keep them from running straight.
+    std::size_t poll(std::size_t most) noexcept {
+        const bool is_due = std::exchange(starts_, 0) >= most_starts;
+        return is_due ? std::clamp<std::size_t>(transport_.size() - 1, 1, most) : most;
+    }
     // May none run straight for now?
     void forbid(bool is_forbidden) noexcept { most_starts_ = is_forbidden ? 0 : most_starts; }
 

@@ -55,6 +55,7 @@ public:
     }
 
     bool empty() const noexcept { return waiting_.empty(); }
+    std::size_t size() const noexcept { return waiting_.size(); }
     std::uint64_t copied_bytes() const noexcept { return copied_; }
     // Since it was made.
     std::uint64_t allocations() const noexcept { return allocations_ + waiting_.allocations(); }

@@ -32,6 +32,7 @@
 #include <bough/os/forks.hpp>
 #include <bough/report/trace_file.hpp> // BOUGH_TRACE
 #include <bough/transport/in_process/ring.hpp>
+#include <bough/transport/in_turns.hpp>
 #include <bough/transport/slots.hpp>
 
 #include <atomic>
@@ -163,12 +164,11 @@ public:
 
     template <int = 0>
     std::size_t poll(std::span<event> events) {
-        std::size_t found = 0;
         refresh();
         if (const auto woken = world_->ranks[rank_].woken.load(std::memory_order_acquire); woken != woken_)
             woken_ = woken;
-        for (detail::ring* ring : in_)
-            while (found != events.size() && ring->peek(events[found])) ++found;
+        std::size_t found =
+            detail::take_in_turns(in_, events, [](detail::ring& ring, event& e) { return ring.peek(e); });
         if (!open_.empty()) {
             for (detail::ring* ring : open_) found += ring->acknowledged(events.subspan(found));
             open_.erase_if([](const detail::ring* ring) { return !ring->has_open(); });

@@ -31,6 +31,7 @@
 #include <bough/core/contract.hpp>
 #include <bough/core/formats.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/transport/in_turns.hpp>
 #include <bough/transport/one_sided/receiving.hpp>
 
 #include <bit>
@@ -176,9 +177,8 @@ public:
         if (forked()) return 0;
         hear_writes();
         if (this->unheard_ != 0) hear_greetings();
-        std::size_t found = 0;
-        for (lane* l : this->in_)
-            while (found != events.size() && this->peek(*l, events[found])) ++found;
+        std::size_t found =
+            detail::take_in_turns(this->in_, events, [this](lane& l, event& e) { return this->peek(l, e); });
         if (!this->busy_.empty()) found += work(events.subspan(found));
         if (this->leaving_ != 0) found += departed(events.subspan(found));
         return found;
