@@ -135,6 +135,33 @@ TEST_CASE("shared_memory: a ring goes round under two threads") {
         }
 }
 
+TEST_CASE("shared_memory: slots of short messages are told of by the quarter of the ring, or when asked") {
+    const ring_memory memory({.ranks = 2, .slots = 64, .area_bytes = 4096});
+    shared_sender out(memory.view(), 1024);
+    shared_receiver in(memory.view(), {}, false);
+    const std::vector<std::byte> bytes(200);
+    const auto send = [&](std::size_t length) { return out.push({}, std::span(bytes).first(length)); };
+    const auto take = [&] {
+        event e;
+        REQUIRE(in.peek(e, 0, 0));
+        return in.release(static_cast<std::uint32_t>(e.id));
+    };
+    for (int i = 0; i != 64; ++i) CHECK(send(i % 2 == 0 ? 8 : 88));
+    for (int i = 0; i != 15; ++i) CHECK_FALSE(take());
+    CHECK_FALSE(send(8));
+    CHECK(take()); // the 16th
+    for (int i = 0; i != 16; ++i) CHECK(send(8));
+    CHECK_FALSE(send(8));
+    CHECK_FALSE(in.tell()); // nothing is owed
+    CHECK_FALSE(take());
+    CHECK_FALSE(send(8));
+    CHECK(in.tell());
+    CHECK_FALSE(in.tell());
+    CHECK(send(200)); // lies in the area, which is less than the slots
+    for (int i = 0; i != 63; ++i) take();
+    CHECK(take());
+}
+
 TEST_CASE("shared_memory: a long message is had by its receiver or by its sender") {
     const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 1024});
     std::vector<std::byte> heap(4096);

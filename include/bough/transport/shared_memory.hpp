@@ -32,6 +32,7 @@
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
+#include <bough/transport/in_turns.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/measured_costs.hpp>
 #include <bough/transport/segment/join.hpp>
@@ -138,16 +139,18 @@ public:
             return result;
         }
         if (!l.opened) links_.open(l);
+        // Nothing has come since the last message to this peer: this rank runs ahead of it.
+        if (std::exchange(l.arrivals, arrivals_) == arrivals_) l.out.own_ahead();
         links_.nudge(l);
         return result;
     }
 
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0; // what has come belongs to the parent
-        std::size_t found = 0;
         if (links_.has_opened()) links_.find_opened();
-        for (link* l : links_.senders())
-            while (found != events.size() && l->in.peek(events[found], l->peer, l->handle)) ++found;
+        std::size_t found = detail::take_in_turns(links_.senders(), events,
+                                                  [](link& l, event& e) { return l.in.peek(e, l.peer, l.handle); });
+        arrivals_ += static_cast<std::uint32_t>(found);
         if (!sends_.empty()) found += sends_.go_on(events.subspan(found), links_);
         if (!takes_.empty()) found += takes_.go_on(events.subspan(found), links_);
         if (links_.leaving() != 0) found += links_.report_lost(events.subspan(found));
@@ -156,6 +159,7 @@ public:
             return found;
         }
         links_.see_news();
+        links_.tell_slots();
         if ((++idle_polls_ & 1023) == 0) links_.look();
         return 0;
     }
@@ -164,6 +168,7 @@ public:
         if (from >= size() || from == rank() || forked()) return false;
         link& l = links_[from];
         if (l.loss.reported || !l.in.peek(e, from, l.handle)) return false;
+        ++arrivals_;
         patience_.renew();
         return true;
     }
@@ -183,8 +188,7 @@ public:
             if (!into.empty()) std::memcpy(into.data(), n.data, into.size());
             if (n.where == detail::in_segment) l.in.give_back(index);
         }
-        l.in.release(index);
-        links_.nudge(l);
+        free_slot(l, index);
         return posted::complete;
     }
     posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
@@ -209,8 +213,7 @@ public:
         link& l = links_.of(handle);
         const std::uint32_t index = slot_of(handle);
         if (l.in.at(index).where != 0) l.in.give_back(index);
-        l.in.release(index);
-        links_.nudge(l);
+        free_slot(l, index);
     }
     errc cancel(std::uint64_t id) {
         if (forked()) return errc::forked_child;
@@ -277,6 +280,12 @@ private:
         return std::move(*made);
     }
 
+    void free_slot(link& l, std::uint32_t index) noexcept {
+        if (l.in.release(index))
+            links_.nudge(l);
+        else
+            links_.owe_slots();
+    }
     static std::uint32_t slot_of(std::uint64_t handle) noexcept { return static_cast<std::uint32_t>(handle & 63); }
     // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() noexcept { return links_.has_news() || takes_.has_news(); }
@@ -292,6 +301,7 @@ private:
     static constexpr std::uint64_t late_yields_ns = 20'000;
 
     std::uint32_t cores_, idle_polls_ = 0;
+    std::uint32_t arrivals_ = 0; // messages that this rank has been told of
     std::uint64_t common_bytes_;
     std::uint32_t forks_ = detail::forks();
     detail::read_costs costs_;

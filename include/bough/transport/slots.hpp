@@ -7,7 +7,9 @@
 // of the message that is expected there. A longer payload lies elsewhere, and the slot says where.
 // The receiver tells by one counter, on a line of its own, how many slots are free again. The sender
 // looks at that counter only when it thinks that the ring is full. So a short message moves one or
-// two cache lines from sender to receiver, and they touch nothing else in common.
+// two cache lines from sender to receiver, and they touch nothing else in common. A receiver that finds
+// each message there already asks for the line of the next one; so does a sender to which nothing has
+// come since its last message. Then neither waits for a line.
 #ifndef BOUGH_TRANSPORT_SLOTS_HPP
 #define BOUGH_TRANSPORT_SLOTS_HPP
 
@@ -21,14 +23,15 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-inline constexpr std::uint32_t short_bytes = 88; // longest payload that travels in its slot
-inline constexpr std::uint32_t most_slots = 64;  // of a ring: as many as a word has bits
+inline constexpr std::uint32_t short_bytes = 88;    // longest payload that travels in its slot
+inline constexpr std::uint32_t one_line_bytes = 24; // and in its first line
+inline constexpr std::uint32_t most_slots = 64;     // of a ring: as many as a word has bits
 
 struct alignas(64) slot {
     std::atomic<std::uint32_t> sequence{0};
     std::uint32_t length = 0;
     envelope tag{};
-    std::byte payload[short_bytes]; // the first 24 are in the line of the sequence
+    std::byte payload[short_bytes]; // the first one_line_bytes are in the line of the sequence
 
     // Pre: bytes.size() <= short_bytes.
     void put(std::span<const std::byte> bytes) noexcept {
@@ -39,7 +42,20 @@ struct alignas(64) slot {
     }
     // For who waits for the slot to be filled: the second line comes along with the first. It costs
     // nothing as long as nobody writes there.
-    void fetch_ahead() const noexcept { __builtin_prefetch(payload + 24); }
+    void fetch_ahead() const noexcept { __builtin_prefetch(payload + one_line_bytes); }
+    // For who reads the slot next, if it has been filled already.
+    void read_ahead() const noexcept {
+        __builtin_prefetch(this);
+        fetch_ahead();
+    }
+    // For who fills the slot next: its first line is asked for already, so that the writes do not wait for it.
+    void own_ahead() noexcept {
+#if defined(__x86_64__)
+        asm volatile("prefetchw %0" : : "m"(*this)); // for __builtin_prefetch(this, 1) compilers may only read
+#else
+        __builtin_prefetch(this, 1);
+#endif
+    }
 };
 static_assert(sizeof(slot) == 128);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

@@ -51,8 +51,9 @@ private:
 
 struct alignas(64) shared_link {
     rank_t peer = no_rank;
-    bool opened = false;     // this rank has begun to send to the peer
-    bool wants_room = false; // a post has been refused
+    bool opened = false;        // this rank has begun to send to the peer
+    bool wants_room = false;    // a post has been refused
+    std::uint32_t arrivals = 0; // how many this rank had had when its last message to the peer left
     shared_loss loss;
     std::uint64_t handle = 0; // handle of its arrivals, without the slot
     segment_head* theirs = nullptr;

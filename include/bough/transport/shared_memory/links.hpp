@@ -59,7 +59,15 @@ public:
         l.theirs->openings.fetch_add(1, std::memory_order_acq_rel);
     }
     // The peers that are known to send to this rank.
-    const std::vector<shared_link*>& senders() const noexcept { return senders_; }
+    std::vector<shared_link*>& senders() noexcept { return senders_; }
+    // A slot is free of which its sender has not been told; and that all of them are told.
+    void owe_slots() noexcept { owes_slots_ = true; }
+    void tell_slots() noexcept {
+        if (!owes_slots_) return;
+        owes_slots_ = false;
+        for (shared_link* l : senders_)
+            if (l->in.tell()) nudge(*l);
+    }
     // Another peer has begun to send to this rank.
     bool has_opened() const noexcept { return head_->openings.load(std::memory_order_acquire) != openings_; }
     BOUGH_COLD void find_opened() noexcept {
@@ -166,6 +174,7 @@ private:
 
     rank_t rank_;
     std::uint32_t openings_ = 0; // how many openings this rank knows of
+    bool owes_slots_ = false;
     std::uint32_t leaving_ = 0;
     std::uint32_t woken_ = 0; // how often this rank had been woken when it looked last
     segment_head* head_;

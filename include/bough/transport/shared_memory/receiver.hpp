@@ -46,7 +46,7 @@ public:
     // Tells of the next message, once. It stays where it is until released. Its handle is `handle`
     // | slot.
     bool peek(event& e, rank_t peer, std::uint64_t handle) noexcept {
-        if (!next_is_there()) return ring_.slots[head_ & ring_.mask].fetch_ahead(), false;
+        if (!next_is_there()) return ring_.slots[head_ & ring_.mask].fetch_ahead(), is_ahead_ = false;
         // More messages than the ring has room for.
         if (head_ - order_.freed() > ring_.mask) return breaks();
         const std::uint32_t index = head_ & ring_.mask;
@@ -58,6 +58,8 @@ public:
         n.data = s.payload;
         if (length > short_bytes && !find_payload(s, n, length)) return false;
         ++head_;
+        if (is_ahead_) ring_.slots[head_ & ring_.mask].read_ahead();
+        is_ahead_ = true;
         n.ticket = head_;
         e.what = event::kind::arrived;
         e.code = errc::ok;
@@ -91,11 +93,24 @@ public:
         const lent now = ring_.head->states[index].load(std::memory_order_relaxed);
         return now != lent::taken_back && change(index, now, lent::done);
     }
-    // Frees the slot for another message. Pre: a long message has been given back.
-    void release(std::uint32_t index) noexcept {
-        ring_.head->consumed.store(order_.release(index, ring_.mask), std::memory_order_release);
+    // Frees the slot for another message. Pre: a long message has been given back. True: the sender has been told
+    // of something. It is told of short messages by the quarter of the ring, as a sender that runs ahead reads
+    // that line all the time, and each write would wait for it. If it finds the ring full meanwhile, most of it
+    // are messages which this rank has still to use.
+    bool release(std::uint32_t index) noexcept {
+        const std::uint32_t freed = order_.release(index, ring_.mask);
+        const note& n = notes_[index];
+        if (n.data != ring_.slots[index].payload && is_behind(n.ticket, awaited_)) awaited_ = n.ticket;
+        return (freed - told_ > ring_.mask / 4 || is_behind(awaited_, told_)) && tell();
     }
-
+    // Tells the sender which slots are free. True: it did not know.
+    bool tell() noexcept {
+        if (order_.freed() == told_) return false;
+        told_ = order_.freed();
+        if (!is_behind(awaited_, told_)) awaited_ = told_;
+        ring_.head->consumed.store(told_, std::memory_order_release);
+        return true;
+    }
     // A piece of a staged message.
     struct piece {
         std::uint32_t ticket = 0; // of the message
@@ -117,6 +132,9 @@ private:
     // Reads a word exactly once: the compiler may not read it again after the check.
     static std::uint32_t volatile_read(const std::uint32_t& word) noexcept {
         return static_cast<const volatile std::uint32_t&>(word);
+    }
+    static bool is_behind(std::uint32_t ticket, std::uint32_t other) noexcept { // tickets wrap around
+        return ticket != other && ticket - other < 1u << 31;
     }
     bool next_is_there() const noexcept {
         return ring_.slots[head_ & ring_.mask].sequence.load(std::memory_order_acquire) == head_ + 1;
@@ -167,10 +185,13 @@ private:
     std::span<const std::byte> heap_;
     bool direct_ = false;
     bool broken_ = false;
+    bool is_ahead_ = false; // the last messages were there as soon as this rank looked for them
     std::uint32_t head_ = 0;
     std::uint32_t pieces_ = 0; // how many pieces have been copied
     release_order order_;
-    std::vector<note> notes_; // one for each slot
+    std::uint32_t told_ = 0;    // up to which ticket the sender knows that slots are free
+    std::uint32_t awaited_ = 0; // up to which it is to know at once: that of a message with other memory
+    std::vector<note> notes_;   // one for each slot
 };
 
 } // namespace bough::detail

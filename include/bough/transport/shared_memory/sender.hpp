@@ -87,6 +87,11 @@ public:
         return true;
     }
 
+    // The next message will follow soon, and be as short as the last one.
+    void own_ahead() noexcept {
+        if (ring_.slots[(tail_ - 1) & ring_.mask].length <= one_line_bytes) ring_.slots[tail_ & ring_.mask].own_ahead();
+    }
+
     // Announces the ring to the receiver, which does not look into it before.
     void open() noexcept { ring_.head->opened.store(1, std::memory_order_release); }
 
