@@ -20,6 +20,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -167,4 +168,34 @@ TEST_CASE("batch: messages of later operations are left where they are") {
     // Of 500 calls, each 64th looks at all peers; it may find one early message of each.
     const counters of_root = all[0].counters();
     CHECK(of_root.early_messages <= 500 / 64 * (size - 1));
+}
+
+namespace {
+
+struct end_that_counts_polls : end_of {
+    end_that_counts_polls(end_of&& end, int& polls) : end_of(std::move(end)), count(&polls) {}
+    std::size_t poll(std::span<event> events) {
+        ++*count;
+        return end_of::poll(events);
+    }
+    int* count;
+};
+
+} // namespace
+
+TEST_CASE("batch: a rank that only sends polls now and then") {
+    in_process world{2};
+    int polls = 0;
+    communicator<end_of> root_of_all{world.connect(0)};
+    communicator<end_that_counts_polls> leaf{end_that_counts_polls{world.connect(1), polls}};
+    const auto plan = plan_reduce(flat{}, {.size = 2});
+    int x = 1;
+    for (int call = 0; call != 640; ++call) {
+        reduce(leaf, std::span(&x, 1), plus{}, root{0}, plan);
+        int sum = 1;
+        reduce(root_of_all, std::span(&sum, 1), plus{}, root{0}, plan);
+        CHECK(sum == 2);
+    }
+    CHECK(polls >= 9);
+    CHECK(polls <= 20);
 }
