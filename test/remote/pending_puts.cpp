@@ -100,3 +100,56 @@ TEMPLATE_TEST_CASE("pending puts: none goes to its own rank, to one that is not 
     }
     CHECK(fails(1, place));
 }
+
+namespace {
+
+// What the change of a put's bytes counts as if it comes when they have landed, and perhaps after the sender's death.
+template <class World>
+std::uint64_t violations_behind(std::uint64_t seed, bool dies) {
+    World world(2, {.seed = seed, .region_bytes = 4096, .most_pieces = 1, .late = 1000});
+    auto from = world.connect(0);
+    const auto to = world.connect(1);
+    bytes sent = counted(24, 1);
+    REQUIRE(from.put(1, 64, sent, {}, 5) == posted::pending);
+    while (to.landed(0) == 0) REQUIRE(world.advance());
+    if (dies) world.crash(0);
+    sent[3] ^= std::byte{1};
+    while (world.advance()) {
+    }
+    CHECK(to.landed(0) == 1);
+    return world.violations();
+}
+
+// How many of three puts land that are complete, and under way, when their rank goes.
+template <class World>
+std::uint64_t landed_behind(std::uint64_t seed, bool dies) {
+    World world(2, {.seed = seed, .region_bytes = 4096, .late = 0});
+    std::optional from{world.connect(0)};
+    const auto to = world.connect(1);
+    for (std::uint64_t at = 0; at != 3; ++at)
+        REQUIRE(from->put(1, 64 * at, counted(24, 1), {}, at) == posted::complete);
+    CHECK(to.landed(0) == 0);
+    if (dies) world.crash(0);
+    from.reset();
+    while (world.advance()) {
+    }
+    return to.landed(0);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("pending puts: of a rank that is gone no memory is read, and what was under way may be lost", "",
+                   simulated_regions, scattered_regions) {
+    constexpr std::uint64_t seeds = 40;
+    std::uint64_t violations = 0, landed = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        CAPTURE(seed);
+        violations += violations_behind<TestType>(seed, false);
+        CHECK(violations_behind<TestType>(seed, true) == 0);
+        CHECK(landed_behind<TestType>(seed, false) == 3); // it leaves
+        landed += landed_behind<TestType>(seed, true);
+    }
+    CHECK(violations > 0); // of puts that were pending when their bytes had landed
+    CHECK(landed > 0);
+    CHECK(landed < 3 * seeds);
+}

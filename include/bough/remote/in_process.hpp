@@ -98,7 +98,7 @@ public:
 
     posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
                std::uint64_t) noexcept {
-        if (to >= size() || to == rank_ || reported_[to] != 0 || offset > region_bytes_ ||
+        if (to >= size() || to == rank_ || reported_[to] != 0 || forked() || offset > region_bytes_ ||
             first.size() > region_bytes_ - offset || second.size() > region_bytes_ - offset - first.size())
             return posted::failed;
         remote_words::land(at(to) + offset, first, second);
@@ -143,7 +143,7 @@ public:
     }
 
     std::size_t poll(std::span<event> events) {
-        if (world_->departures.load(std::memory_order_acquire) == departures_) return 0;
+        if (forked() || world_->departures.load(std::memory_order_acquire) == departures_) return 0;
         std::size_t found = 0;
         for (rank_t r = 0; r != size() && found != events.size(); ++r) {
             if (r == rank_ || reported_[r] != 0 || !world_->ranks[r].gone.load(std::memory_order_acquire)) continue;
