@@ -138,6 +138,26 @@ TEST_CASE("findings: nothing has failed, or a rank says of its failure what no o
     CHECK(d.sentence == "rank 1 says: the op threw an exception");
 }
 
+TEST_CASE("findings: of ranks without a recording, those are named whom others miss, and one alone") {
+    const auto in_call = made_call(7, in_flight);
+    const std::vector<recording> most{of_rank(0, {in_call}), of_rank(1, {in_call})};
+    diagnosis d = found(most);
+    CHECK(d.what == cause::not_called);
+    CHECK(d.ranks == std::vector<rank_t>{2});
+    CHECK(d.sentence == "rank 2 has not called operation #7; there is no recording of it; 2 ranks wait for it");
+    // Of two without one either may be elsewhere, as on a machine whose files were not collected.
+    std::vector<recording> few{of_rank(0, {in_call})};
+    d = found(few);
+    CHECK(d.what == cause::waiting);
+    CHECK(d.ranks.empty());
+    // The rank that waits says whom it misses.
+    few[0].calls[0] = made_call(7, failed, errc::deadline);
+    few[0].head.poison = detail::status_record::of(deadline_of(2, absence::not_come));
+    d = found(few);
+    CHECK(d.what == cause::not_called);
+    CHECK(d.ranks == std::vector<rank_t>{2});
+}
+
 TEST_CASE("findings: a rank that came after others had given up came too late, and by how much") {
     const auto given_up = made_call(7, failed, errc::deadline); // from 70 to 75
     std::vector<recording> all{of_rank(0, {given_up}), of_rank(1, {made_call(7, in_flight)}), of_rank(2, {given_up})};
@@ -172,4 +192,13 @@ TEST_CASE("findings: ranks, sizes and times in words") {
     CHECK(detail::duration_text(12'000) == "12 us");
     CHECK(detail::duration_text(2'300'000) == "2.3 ms");
     CHECK(detail::duration_text(10'000'000'000) == "10 s");
+}
+
+TEST_CASE("findings: a rank that was told that it came too late is named also where there are no other recordings") {
+    std::vector<recording> all{of_rank(1, {made_call(7, failed, errc::deadline)})};
+    all[0].head.poison = detail::status_record::of(came_too_late(1));
+    const diagnosis d = found(all);
+    CHECK(d.what == cause::failed);
+    CHECK(d.ranks == std::vector<rank_t>{1});
+    CHECK(d.sentence == "rank 1 says: this rank, 1, came too late: the operation did not end by its deadline");
 }

@@ -206,9 +206,9 @@ private:
                 if (record == nullptr && known_.present().count(r) == 0 && !known_.is_told_missing(r) &&
                     !known_.may_be_absent())
                     continue;
-                absent& a = all[r];
-                if (waits.size() <= a.waiting) continue;
-                a = {waits.size(), {its.begin()->second, n}, record};
+                const auto known = all.find(r);
+                if (waits.size() <= (known == all.end() ? 0 : known->second.waiting)) continue; // or nobody waits
+                absent& a = all[r] = {waits.size(), {its.begin()->second, n}, record};
                 for (const auto& [w, wr] : its)
                     if (wr->find(n->number) == n) a.in.in = wr;
             }
