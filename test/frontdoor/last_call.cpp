@@ -78,6 +78,40 @@ TEST_CASE("last call: a rank destroys a duplicate, and calls that need it end at
     CHECK(wrong == 0);
 }
 
+TEST_CASE("last call: one that repeats an earlier call ends well where its rank has left before") {
+    std::atomic<int> wrong{0};
+    std::atomic<bool> is_gone{false};
+    in_process{2}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        comm.set_timeout(60s);
+        std::optional<communicator_of_threads> part(duplicate(comm));
+        const auto hear = [&](int of) {
+            int x = comm.rank() == 0 ? of : -1;
+            status s;
+            broadcast(*part, std::span(&x, 1), root{0}, s);
+            wrong += bool(s) + (x != of);
+        };
+        for (int i = 0; i != 5; ++i) hear(i);
+        barrier(comm);
+        wrong += part->find_repeated({&detail::door_tag<goal::broadcast, int, void>, 1, 0}) == nullptr;
+        if (comm.rank() == 0) {
+            for (int i = 5; i != 8; ++i) hear(i);
+            part.reset();
+            is_gone = true;
+        } else {
+            while (!is_gone) std::this_thread::yield();
+            wait_and_poll(comm, 5ms); // it is told which call was the last
+            for (int i = 5; i != 8; ++i) hear(i);
+            int x = 0;
+            status s;
+            broadcast(*part, std::span(&x, 1), root{0}, s);
+            wrong += !has_left(s, 0);
+        }
+        barrier(comm);
+    });
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("last call: the first communicator, of which a handle is left") {
     std::atomic<int> wrong{0};
     in_process{3}.run([&](auto transport) {

@@ -210,3 +210,17 @@ TEST_CASE("absence search: what is known of a communicator is forgotten with it"
     s.answer(1, first, place::nowhere);
     CHECK(s.find(ranks({1}), first).sure == how_sure::sure);
 }
+
+TEST_CASE("absence search: a set that names ranks that there are not asks for nobody and finds nobody") {
+    searching s;
+    rank_set more = ranks({1});
+    more.bytes()[0] |= 0xf0; // 4 to 7, of 4 ranks, as in a message of nonsense
+    s.ask(more, first);
+    CHECK(s.sent == std::vector<searching::question>{{1, first}});
+    CHECK(s.find(more, first).report == guess(1, how_sure::unreached, first).report);
+    s.answer(1, first, place::in_it, second, more);
+    s.ask(more, second);
+    CHECK(s.sent.size() == 2);
+    s.answer(1, second, place::in_it, second, more);
+    CHECK(s.find(more, first).sure == how_sure::nothing);
+}

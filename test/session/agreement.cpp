@@ -3,6 +3,7 @@
 // Compiled alone, optimised: it runs thousands of agreements.
 #include "engine/ranks.hpp"
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include "support/sample.hpp"
 #include <bough/core/random.hpp>
 #include <bough/session/agreement.hpp>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -158,6 +160,58 @@ TEST_CASE("agreement: what is left of an earlier one is thrown away") {
     next.step();
     CHECK(s.mine.messages().inbox().empty());
     CHECK_FALSE(next.done());
+}
+
+TEST_CASE("agreement: a rank without memory for the whole time of a round ends, and what it has decided stands") {
+    const auto ends = [](stage& s, agreement<test::link>& a) {
+        s.group.advance_ns(2 * round_ns);
+        for (int i = 0; i != 600; ++i) a.step();
+        return a.done();
+    };
+    using bough_test::fail_for_good, bough_test::until_failure;
+    const auto begin = [](stage& s) { return agreement<test::link>(s.mine, {0, 1, 2}, 0, 2, 7, round_ns); };
+    const long enough = [&] {
+        stage s;
+        const std::size_t before = bough_test::allocations;
+        const auto made = begin(s);
+        return static_cast<long>(bough_test::allocations - before);
+    }();
+    int undecided = 0;
+    for (long n = 0; n != enough; ++n) {
+        stage s;
+        std::optional<agreement<test::link>> second;
+        fail_for_good = true;
+        until_failure = n;
+        try {
+            second.emplace(begin(s));
+        } catch (const std::bad_alloc&) { // nothing has happened
+        }
+        const bool has_ended = second && ends(s, *second);
+        until_failure = -1;
+        fail_for_good = false;
+        if (!second) continue;
+        CAPTURE(n);
+        CHECK(has_ended);
+        CHECK(second->result().code == errc::no_resources);
+        ++undecided;
+    }
+    CHECK(undecided > 0);
+
+    stage s;
+    s.post(s.one, {0, 0, 7, {}});
+    s.post(s.two, {0, 0, 7, {}});
+    for (int i = 0; i != 10; ++i) s.mine.progress();
+    fail_for_good = true;
+    until_failure = 0;
+    s.made.step(); // decides, and cannot tell
+    const bool was_done = s.made.done(), has_ended = ends(s, s.made);
+    until_failure = -1;
+    fail_for_good = false;
+    CHECK_FALSE(was_done);
+    CHECK(has_ended);
+    CHECK(s.made.result().code == errc::ok);
+    CHECK(s.made.word() == 7);
+    CHECK(s.made.failed() == std::vector<unsigned char>{0, 0, 0});
 }
 
 TEST_CASE("agreement: a round is unanimous if all say what this rank knows, and collects what they say") {
