@@ -20,12 +20,15 @@
 #include <bough/report/options.hpp>
 #include <bough/scatter.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/simulated.hpp>
 #include <bough/tree/chain.hpp>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -222,6 +225,32 @@ TEST_CASE("named: a call that has had its turn has the time and the priority of 
         CAPTURE(is_set);
         CHECK(wrong == 0);
     }
+}
+
+TEST_CASE("named: the time of a call that has waited runs from its turn, though nobody looks at it for long") {
+    constexpr std::uint64_t time_ns = 1'000'000'000;
+    simulated world(3);
+    std::deque<communicator<simulated::endpoint>> comms;
+    for (rank_t r = 0; r != 3; ++r) comms.emplace_back(world.connect(r)).set_timeout_ns(100 * time_ns);
+    comms[1].set_timeout_ns(time_ns);
+    int x = 1, y = 1;
+    operation waits = start_allreduce(comms[1], y, plus{}, named{"a"});
+    operation first = start_allreduce(comms[0], x, plus{}, named{"a"}); // rank 2 never calls it
+    for (int i = 0; i != 16; ++i) {                                     // too few for a look at deadlines
+        for (auto& comm : comms) comm.progress();
+        world.advance();
+    }
+    world.advance_to(world.now_ns() + 2 * time_ns);
+    // A rank that looks too late takes its time for the search, but no more than a fifth of all.
+    for (const std::uint64_t last = world.now_ns() + time_ns / 2; world.now_ns() < last && !waits.done();) {
+        for (int i = 0; i != 100; ++i) {
+            for (auto& comm : comms) comm.progress();
+            world.advance();
+        }
+        world.advance_to(world.now_ns() + time_ns / 100);
+    }
+    REQUIRE(waits.done());
+    CHECK(is_deadline(waits.result()));
 }
 
 TEST_CASE("named: a call that waits for its turn needs no communicator handle") {
