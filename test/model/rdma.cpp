@@ -23,6 +23,11 @@ static_assert(broadcast_ns(paper, 1, 4096, 1024) == 0 && degree_k_reduce_ns(pape
 // By hand: 4 steps of 1300 + 600 + 2 (2000 + 1520) + 40 + 2060, and the copies of 4 bytes.
 static_assert(broadcast_ns(paper, 16, 4, 4096) > 44'181 && broadcast_ns(paper, 16, 4, 4096) < 44'182);
 
+// A degree that takes in all ranks is not below their number.
+constexpr double cheaper_with_each(rank_t k) { return 100.0 / k; }
+static_assert(best_degree_by(3, cheaper_with_each) == 1 && best_degree_by(4, cheaper_with_each) == 3);
+static_assert(best_degree_by(7, cheaper_with_each) == 3 && best_degree_by(8, cheaper_with_each) == 7);
+
 std::vector<rdma_sample> exact_samples(const rdma& m) {
     std::vector<rdma_sample> samples;
     for (const std::uint64_t bytes : {8u, 512u, 16384u})

@@ -260,6 +260,33 @@ static_assert(judge(broadcast, {.size = 4, .root = 2, .blocks = 1},
                      {receive_step(2, out(0)), send_step(1, out(0))}})
                   .traits.rounds == 2);
 
+// Two messages of rank 0 have left it, and wait for the ports of ranks 1 and 2 where they are received. The first one
+// waits for longer, while rank 0 sends something else: that does not hold the second one up.
+constexpr std::uint32_t rounds_beside_a_busy_port() {
+    const auto first = [](rank_t to, block_t block) { return test::steps{send_step(to, in(block))}; };
+    return judge(
+               goal::multicasts{
+                   {{0, {1}}, {0, {2, 3}}, {4, {1}}, {5, {1}}, {6, {1}}, {7, {2}}, {8, {2}}, {9, {0}}, {10, {0, 11}}}},
+               {.size = 12, .blocks = 9},
+               std::vector<test::steps>{
+                   {receive_step(9, out(7)), receive_step(10, out(8)), send_step(11, out(8)), send_step(1, in(0)),
+                    send_step(2, in(1))},
+                   {receive_step(4, out(2)), receive_step(5, out(3)), receive_step(6, out(4)), receive_step(0, out(0))},
+                   {receive_step(7, out(5)), receive_step(8, out(6)), receive_step(0, out(1)), send_step(3, out(1))},
+                   {receive_step(2, out(1))},
+                   first(1, 2),
+                   first(1, 3),
+                   first(1, 4),
+                   first(2, 5),
+                   first(2, 6),
+                   first(0, 7),
+                   first(0, 8),
+                   {receive_step(0, out(8))}},
+               {.eager_slots = 1})
+        .traits.rounds;
+}
+static_assert(rounds_beside_a_busy_port() == 4);
+
 // A combine of two messages: the one whose receive stands first is held, as the engine does, and
 // not that of the lower rank. Held, the send of rank 2 does not end before rank 0 has the message of
 // rank 1; but rank 1 can send that only after rank 2 has gone on.
