@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 // A connector and an acceptor, which meet over loopback or a Unix socket; one thread drives both, at times of its own.
 #include "support/catch.hpp"
+#include <bough/core/formats.hpp>
 #include <bough/transport/tcp/acceptor.hpp>
 #include <bough/transport/tcp/connector.hpp>
+#include <bough/transport/tcp/handshake.hpp>
 #include <bough/transport/tcp/openssl_mac.hpp>
 #include <bough/transport/tcp/sockets.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -176,6 +179,31 @@ TEST_CASE("tcp_connector: a rank without the key is neither believed nor let in"
     REQUIRE(until(zero, one, [&] { return !one.refused.empty(); }));
     CHECK(one.out.fault_of(0) == errc::protocol_error);
     CHECK((zero.in.turned_away() != 0 && zero.attached.empty() && zero.welcomes.empty()));
+}
+
+TEST_CASE("tcp_connector: whoever says that its build may not talk to this one is named, also when it is gone") {
+    rank_of_three one(1);
+    unique_fd listener;
+    const tcp_address at = listen_at_loopback(listener);
+    one.out.connect({.rank = 2, .at = deserted()}); // says nothing
+    one.out.connect({.rank = 0, .at = at});
+    greeting_message greeting = make_greeting({});
+    greeting[5] = static_cast<std::byte>(formats::tcp + 1);
+    one.step();
+    CHECK_FALSE(one.out.other_build());
+    const unique_fd accepted(::accept(listener.get(), nullptr, nullptr));
+    REQUIRE(accepted);
+    REQUIRE(::send(accepted.get(), greeting.data(), greeting.size(), 0) == greeting_bytes);
+    const auto refusals = [&] { return std::count(one.refused.begin(), one.refused.end(), rank_t{0}); };
+    REQUIRE(until(one, one, [&] { return refusals() == 1; }));
+    CHECK(one.out.fault_of(0) == errc::protocol_error);
+    CHECK(one.out.other_build().mismatch == mismatch::version);
+    CHECK(one.out.other_build().peer == 0);
+    listener.reset();
+    REQUIRE(until(one, one, [&] { return refusals() == 3; }));
+    CHECK(one.out.other_build().peer == 0);
+    one.out.give_up(0);
+    CHECK_FALSE(one.out.other_build());
 }
 
 TEST_CASE("tcp_acceptor: a rank that ends its connection instead of sealing it may connect again") {
