@@ -568,14 +568,14 @@ TEST_CASE("arrivals: a rank that leaves in an exchange is an error of the next c
 }
 
 TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, is named, and nothing hangs") {
-    std::atomic<int> failed{0}, named{0}, reported{0}, poisoned{0};
+    std::atomic<int> failed{0}, named{0}, reported{0}, at_once{0}, poisoned{0};
     std::atomic<bool> over{false};
     in_process{3}.run([&](auto transport) {
+        int mine = 0; // reports
         communicator_options options{.timeout_ns = 300'000'000, .follow_arrivals = 1};
         options.report.on_failure = {
-            .function = [](const report_sink& to,
-                           const rank_report&) { ++*static_cast<std::atomic<int>*>(to.context); },
-            .context = &reported};
+            .function = [](const report_sink& to, const rank_report&) { ++*static_cast<int*>(to.context); },
+            .context = &mine};
         communicator comm{std::move(transport), options};
         std::vector<std::uint64_t> x(long_count, 1);
         status s;
@@ -589,16 +589,19 @@ TEST_CASE("arrivals: a rank that does not come in time breaks the communicator, 
             given_up.wait(s);
             failed += bool(s);
             allreduce(comm, x, plus{}, s); // needs that exchange
+            at_once += mine == 1;
             failed += bool(s);
             named += (s.code == errc::deadline || s.cause == errc::deadline) && s.peer == 2 && s.operation == 3;
         }
         if (failed == 4) over = true, over.notify_all();
         allreduce(comm, x, plus{}, s);
         poisoned += s.code == errc::group_poisoned || s.code == errc::peer_aborted;
+        reported += mine;
     });
     CHECK(failed == 4);
     CHECK(named == 2);
     CHECK(reported >= 2);
+    CHECK(at_once == 2);
     CHECK(poisoned == 3);
 }
 
