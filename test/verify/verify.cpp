@@ -314,6 +314,19 @@ TEST_CASE("what is proved at compile time holds at run time") {
         }
 }
 
+TEST_CASE("verify: a neighbour's block goes to those that receive from it, and to nobody else") {
+    // A line of three: 0 sends to 1, and 1 to 2.
+    const goal::neighbour_allgather line{grid_neighbours{.extents = {3}, .offsets = {{1}}, .ends = {true}}};
+    const dimensions three{.size = 3, .blocks = 3};
+    const test::steps first{send_step(1, in(0))}, second{receive_step(0, out(0)), send_step(2, in(1))},
+        last{receive_step(1, out(1))};
+    const auto of = [&](const std::vector<test::steps>& ranks) { return judge(line, three, ranks); };
+    CHECK(of({first, second, last}));
+    CHECK(says(of({{}, {send_step(2, in(1))}, last}), fault::missing_result, 1, no_step, 0)); // rank 1 goes without
+    CHECK(says(of({first, {receive_step(0, out(0))}, {}}), fault::missing_result, 2, no_step, 1));
+    CHECK_FALSE(of({first, second, {receive_step(1, out(0))}})); // in another's place
+}
+
 // A plan that keeps its steps, and what it claims.
 struct kept_plan {
     bough::plan<goal::allreduce, recursive_doubling> made;
