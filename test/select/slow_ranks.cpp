@@ -130,3 +130,14 @@ TEST_CASE("slow_ranks: not for short vectors, nor where rank order or a bracket 
     add_slow_rank(none, {.size = 8}, {.bytes = 4 * 7 * 512}, model::heterogeneous_view{&costs});
     CHECK(none.list.size() == 1);
 }
+
+TEST_CASE("slow_ranks: of one rank or two none is gone around, however slow") {
+    for (const rank_t size : {1u, 2u, 3u}) {
+        CAPTURE(size);
+        model::heterogeneous costs = costs_of(size, 4, {0});
+        costs.combine[0] = {0, 2}; // two ranks exchange alike, and combine at their own pace
+        candidate_list made{goal::allreduce::kind, {}};
+        add_slow_rank(made, {.size = size}, {.bytes = 16 << 20}, model::heterogeneous_view{&costs});
+        CHECK(made.list.empty() == (size < 3));
+    }
+}
