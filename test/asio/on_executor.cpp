@@ -178,6 +178,38 @@ TEST_CASE("on_executor: each operation that waits does so by the descriptor, als
     }
 }
 
+TEST_CASE(
+    "on_executor: a loop that sleeps goes on when its transport is used elsewhere, and ends with what it waits for") {
+    boost::asio::io_context io;
+    in_process world{2};
+    int arms = 0;
+    communicator first{on_executor{counting_arms{world.connect(0), arms}, io, {.tick_ms = 40'000}},
+                       {.timeout_ns = 600'000'000'000}};
+    communicator second{world.connect(1), {.timeout_ns = 600'000'000'000}};
+    for (const bool elsewhere : {false, true}) {
+        CAPTURE(elsewhere);
+        int x = 1, y = 2;
+        const int before = arms;
+        bool ended = false;
+        async_allreduce(first, std::span(&x, 1), plus{}, [&](boost::system::error_code ec) { ended = !ec; });
+        const auto turn = [&] {
+            if (io.stopped()) io.restart();
+            io.run_one_for(std::chrono::milliseconds(1));
+            second.progress();
+        };
+        bough_test::until([&] { return arms != before; }, turn);
+        const auto from = clock_type::now();
+        operation op = start_allreduce(second, std::span(&y, 1), plus{});
+        if (elsewhere) // what the descriptor would report is taken
+            bough_test::until([&] { return x == 3; }, [&] { first.progress(), second.progress(); });
+        bough_test::until([&] { return ended && op.done(); }, turn);
+        if (io.stopped()) io.restart();
+        io.run();                                                   // nothing is left to be done
+        CHECK(clock_type::now() - from < std::chrono::seconds(20)); // long before the tick
+        CHECK(x == 3);
+    }
+}
+
 TEST_CASE("on_executor: what a transport keeps is flushed") {
     static_assert(GatheringTransport<gathering<in_process::endpoint>>);
     boost::asio::io_context io;
