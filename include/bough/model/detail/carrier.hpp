@@ -2,9 +2,9 @@
 // The carrier of the walk: takes messages from their senders to their receivers, and says when they are
 // there, by the rules of the model for ports and rendezvous (bough/model/walk.hpp).
 //
-// It has the positions of the ranks, as it wakes those that wait for what it brings. Under a model without ports and rendezvous a message
-// that its receiver waits for is handed to that rank at once. Otherwise it lies in the mailbox until its
-// receiver asks for it.
+// It has the positions of the ranks, as it wakes those that wait for what it brings. Under a model without
+// ports and rendezvous a message that its receiver waits for is handed to that rank at once. Otherwise it
+// lies in the mailbox until its receiver asks for it.
 #ifndef BOUGH_MODEL_DETAIL_CARRIER_HPP
 #define BOUGH_MODEL_DETAIL_CARRIER_HPP
 
