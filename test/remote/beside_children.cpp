@@ -11,9 +11,13 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <optional>
 #include <span>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace bough;
@@ -84,4 +88,24 @@ TEST_CASE("remote writes: the child of a fork leaves a group of shared_memory_re
     REQUIRE(lost);
     CHECK((lost->what == event::kind::lost && lost->peer == 1));
     CHECK_FALSE(found_by(ends[0], 3000));
+}
+
+TEST_CASE("remote writes: peers are told of a rank that leaves shared_memory_regions, though a child of it lives on") {
+    auto ends = bough_test::joined_ends<shared_memory_regions>(2, [](rank_t, auto& wire, status& why) {
+        return shared_memory_regions::join(wire, why, {.region_bytes = 4096});
+    });
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) { // it holds what the ranks have open
+        ::signal(SIGALRM, SIG_DFL);
+        ::alarm(60);
+        for (;;) ::pause();
+    }
+    REQUIRE(child > 0);
+    ends.pop_back();
+    const auto lost = found_by(ends[0], 3000);
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    REQUIRE(lost);
+    CHECK((lost->what == event::kind::lost && lost->peer == 1));
 }
