@@ -218,8 +218,13 @@ protected:
         return run_blocks_apart(on, kind_at(at), from, to, counts, op, run_time_block_forms::chooser(on, choice));
     }
     template <class On, class Counts, class O, class Choice>
-    static status run_in_place(On& on, const const_elements& data, const Counts& counts, const O& op, root at,
+    static status run_in_place(On& on, const elements& data, const Counts& counts, const O& op, root at,
                                const Choice& choice) {
+        if constexpr (std::same_as<Counts, equal_lengths>) {
+            status said;
+            const elements own = own_elements(data, kind_at(at), on.rank(), on.size());
+            if (repeat_blocks<goal_type>(on, kind_at(at), own, data, op, choice, said)) return said;
+        }
         return run_blocks_in_place(on, kind_at(at), data, counts, op, run_time_block_forms::chooser(on, choice));
     }
 

@@ -192,6 +192,9 @@ TEST_CASE("collectives of blocks on elements known at run time are remembered, t
                                            of(all));
                       bough::reduce_scatter(comm, of(all), of(own), add);
                       check(own[0] == static_cast<long>(p) * (first + 2 * me));
+                      other = all;
+                      bough::reduce_scatter(comm, of(other), add); // in place
+                      check(other[2 * me] == own[0] && other[2 * me + 1] == own[1]);
                       check(is_known(run_time_door<bough::goal::reduce_scatter>(true, true), 2 * p));
                       bough::alltoall(comm, of(all), of(other));
                       check(other.back() == all[2 * me + 1]);

@@ -66,3 +66,27 @@ TEST_CASE("in_turns: one_sided") {
         for (auto& end : ends) end.poll({}); // greetings
     CHECK(first_senders(ends) == all_of_them);
 }
+
+TEST_CASE("in_turns: each peer is looked at once, and again only if it had a message") {
+    struct source {
+        int has = 0, looks = 0;
+    };
+    std::vector<source> sources(40);
+    sources[7].has = 5, sources[30].has = 2;
+    std::vector<source*> peers;
+    for (source& s : sources) peers.push_back(&s);
+    std::vector<event> events(64);
+    const auto peek = [](source& s, event&) { return ++s.looks, s.has != 0 && s.has-- != 0; };
+    CHECK(bough::detail::take_in_turns(peers, events, peek) == 7);
+    for (const source& s : sources) CHECK(s.looks == (&s == &sources[7] ? 6 : &s == &sources[30] ? 3 : 1));
+    CHECK(peers[0] == &sources[0]);
+    for (source& s : sources) s.has = 1; // more than may come: those behind come first the next time
+    CHECK(bough::detail::take_in_turns(peers, std::span(events).first(10), peek) == 10);
+    CHECK(peers[0] == &sources[10]);
+    CHECK(bough::detail::take_in_turns(peers, {}, peek) == 0);
+    CHECK(peers[0] == &sources[10]);
+    int rest = 0;
+    for (source& s : sources) rest += s.has = 3;
+    while (const std::size_t found = bough::detail::take_in_turns(peers, events, peek)) rest -= static_cast<int>(found);
+    CHECK(rest == 0);
+}

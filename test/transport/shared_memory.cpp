@@ -318,3 +318,26 @@ TEST_CASE("shared_memory: collectives over threads") {
         CHECK(wrong == 0);
     }
 }
+
+TEST_CASE("shared_memory: who sleeps has told its senders which slots are free") {
+    for (const int how : {0, 1, 2}) {
+        CAPTURE(how);
+        std::vector<shared_memory> ends = bough_test::shared_ends(2, {.slots = 16});
+        const std::vector<std::byte> bytes(8);
+        for (int i = 0; i != 16; ++i) CHECK(ends[0].post_send(1, {}, bytes, 1) == posted::complete);
+        CHECK(ends[0].post_send(1, {}, bytes, 1) == posted::would_block);
+        std::vector<event> events(20);
+        CHECK(ends[1].poll(events) == 16);
+        CHECK(ends[1].poll(events) == 0);
+        ends[1].release(events[0].id); // too few to tell of at once
+        CHECK(ends[0].post_send(1, {}, bytes, 1) == posted::would_block);
+        if (how == 0 && ends[1].descriptor() < 0) continue; // this system has none
+        if (how == 0)
+            (void)ends[1].arm();
+        else if (how == 1)
+            ends[1].wait(1, ends[1].now_ns());
+        else
+            ends[1].wait_for_late(1, ends[1].now_ns());
+        CHECK(ends[0].post_send(1, {}, bytes, 1) == posted::complete);
+    }
+}

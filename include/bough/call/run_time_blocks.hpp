@@ -196,6 +196,13 @@ status run_block_call(Comm& comm, const block_call& how, const const_elements& o
     if (how.rooted) sides.overlaps = "out: overlaps the input, but not as the root's own block in its place";
     return run_block_sides(comm, sides, blocks, op, {.size = comm.size(), .root = how.at.rank}, run);
 }
+// This rank's block where the vector is in place; it means something for elements that are plain.
+inline elements own_elements(const elements& data, const block_call& how, rank_t rank, rank_t size) noexcept {
+    if (!how.has_whole(rank)) return data;
+    const std::size_t each = data.count / size, by = each * rank * data.type.size;
+    return {reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data.data) + by), each, data.type, {}};
+}
+
 // repeat_elements() for blocks of one length. `own`: this rank's; `whole`: all of them, if this rank has them.
 template <class Goal, RunsPlans Comm, RunTimeData Own, RunTimeData Whole, class O, class Choice>
 bool repeat_blocks(Comm& comm, const block_call& how, const Own& own, const Whole& whole, const O& op,

@@ -240,7 +240,7 @@ private:
     // Those that have come before the decider are there, however little time it gives the others.
     void take_what_is_there() {
         session_.make_way(true);
-        for (std::size_t i = 0; i != 4 * set_.size() + 64 && session_.progress(); ++i) session_.make_way(true);
+        for (std::size_t i = 0; i != 12 * set_.size() + 64 && session_.progress(); ++i) session_.make_way(true);
     }
     // Reads what is said of this call, and of those before it.
     void hear() {

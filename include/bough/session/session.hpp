@@ -247,9 +247,8 @@ public:
     // Makes progress until the operation is done: never longer than its timeout, unless the
     // transport breaks its rules.
     const status& wait(session_operation& op, const waiting_hook& hook = detail::no_hook) {
-        // A rank that only sends would never poll.
-        if (with_lock([&] { return core_.is_poll_due(); })) [[unlikely]]
-            (void)progress();
+        if constexpr (PollsPeers<T>) // a rank that only sends would never poll
+            if (with_lock([this] { return core_.is_poll_due(); })) (void)progress();
         std::uint64_t attend_ns = 0;
         const auto done = [&] {
             const lock_guard held = hold();

@@ -7,23 +7,34 @@
 #include <bough/core/config.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Fills `events` by peek(peer, event), which is false if that peer has sent nothing more. Returns how many there
-// are. If they are all that was asked for, the first peer becomes the last, so that one that sends much does
-// not keep this rank from the others.
+// Fills `events` by peek(peer, event), which is false if that peer has sent nothing more. Returns how many
+// events there are. Looks once at each peer, and again only at those (up to 16) that had a message. Once
+// `events` is full, the peers behind the last one of the first look come first next time: so one that sends
+// much does not keep this rank from the others.
 template <class Peers, class Peek>
 BOUGH_ALWAYS_INLINE std::size_t take_in_turns(Peers& peers, std::span<event> events, const Peek& peek) {
-    std::size_t found = 0;
-    for (bool more = true; more;) {
-        more = false;
-        for (auto* peer : peers)
-            if (found != events.size() && peek(*peer, events[found])) ++found, more = true;
+    std::array<decltype(peers.begin()), 16> senders;
+    std::size_t found = 0, count = 0;
+    auto next = peers.begin();
+    for (; next != peers.end() && found != events.size(); ++next) {
+        if (!peek(**next, events[found])) continue;
+        ++found;
+        if (count != senders.size()) senders[count++] = next;
     }
-    if (found == events.size() && peers.size() > 1) std::rotate(peers.begin(), peers.begin() + 1, peers.end());
+    while (count != 0 && found != events.size()) {
+        std::size_t kept = 0;
+        for (std::size_t k = 0; k != count && found != events.size(); ++k)
+            if (peek(**senders[k], events[found])) ++found, senders[kept++] = senders[k];
+        count = kept;
+    }
+    if (found == events.size() && found != 0) [[unlikely]]
+        std::rotate(peers.begin(), next == peers.end() && peers.size() > 1 ? peers.begin() + 1 : next, peers.end());
     return found;
 }
 

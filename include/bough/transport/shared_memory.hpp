@@ -224,6 +224,7 @@ public:
     std::uint64_t now_ns() const noexcept { return detail::steady_now_ns(); }
     // Spins, then yields, then sleeps for at most 5 ms at a time (segment/sleep.hpp).
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
+        links_.tell_slots();
         patience_.wait(
             idle, deadline_ns, links_.sleeping(), links_.leaving(), [this] { return has_news(); },
             [this] { links_.look(); });
@@ -242,6 +243,7 @@ public:
     // only for as long as a sleep costs. Ranks that come far apart tend to do so again: after a long wait,
     // the next one sleeps at once.
     void wait_for_late(std::uint32_t idle, std::uint64_t deadline_ns) {
+        links_.tell_slots();
         if (idle == 1) late_patience_.renew(late_patience_.idle_ns() > 3 * late_yields_ns ? 0 : late_yields_ns);
         late_patience_.wait(
             idle, deadline_ns, links_.sleeping(), links_.leaving(), [this] { return has_news(); },
@@ -252,6 +254,7 @@ public:
     int descriptor() noexcept { return patience_.has_barriers() ? links_.descriptor() : -1; }
     bool arm() noexcept {
         if (forked() || links_.leaving() != 0 || (!takes_.empty() && takes_.read_all(links_))) return false;
+        links_.tell_slots();
         return detail::ask_for_ring(links_.sleeping(), [this] { return has_news(); });
     }
     void disarm() {

@@ -51,7 +51,7 @@ struct alignas(64) slot {
     // For who fills the slot next: its first line is asked for already, so that the writes do not wait for it.
     void own_ahead() noexcept {
 #if defined(__x86_64__)
-        asm volatile("prefetchw %0" : : "m"(*this)); // for __builtin_prefetch(this, 1) compilers may only read
+        asm volatile("prefetchw %0" : : "m"(*this)); // compilers may ask to read alone for the builtin below
 #else
         __builtin_prefetch(this, 1);
 #endif

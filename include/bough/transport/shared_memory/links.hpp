@@ -72,6 +72,7 @@ public:
     bool has_opened() const noexcept { return head_->openings.load(std::memory_order_acquire) != openings_; }
     BOUGH_COLD void find_opened() noexcept {
         openings_ = head_->openings.load(std::memory_order_acquire);
+        owes_slots_ = true; // perhaps to a peer that was not among the senders when others were told
         for (shared_link& l : links_)
             if (l.peer != rank_ && !l.loss.reported && l.in.is_opened() &&
                 std::find(senders_.begin(), senders_.end(), &l) == senders_.end())

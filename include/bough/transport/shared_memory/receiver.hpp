@@ -46,7 +46,11 @@ public:
     // Tells of the next message, once. It stays where it is until released. Its handle is `handle`
     // | slot.
     bool peek(event& e, rank_t peer, std::uint64_t handle) noexcept {
-        if (!next_is_there()) return ring_.slots[head_ & ring_.mask].fetch_ahead(), is_ahead_ = false;
+        if (!next_is_there()) {
+            is_ahead_ = false;
+            ring_.slots[head_ & ring_.mask].fetch_ahead();
+            return false;
+        }
         // More messages than the ring has room for.
         if (head_ - order_.freed() > ring_.mask) return breaks();
         const std::uint32_t index = head_ & ring_.mask;
@@ -93,21 +97,21 @@ public:
         const lent now = ring_.head->states[index].load(std::memory_order_relaxed);
         return now != lent::taken_back && change(index, now, lent::done);
     }
-    // Frees the slot for another message. Pre: a long message has been given back. True: the sender has been told
-    // of something. It is told of short messages by the quarter of the ring, as a sender that runs ahead reads
-    // that line all the time, and each write would wait for it. If it finds the ring full meanwhile, most of it
-    // are messages which this rank has still to use.
+    // Frees the slot for another message. Pre: a long message has been given back. True: the sender has been
+    // told of something. It is told of short messages by the quarter of the ring, as a sender that runs ahead
+    // reads that line all the time, and each write would wait for it. If the sender finds the ring full
+    // meanwhile, most of it are messages which this rank has still to use.
     bool release(std::uint32_t index) noexcept {
         const std::uint32_t freed = order_.release(index, ring_.mask);
         const note& n = notes_[index];
-        if (n.data != ring_.slots[index].payload && is_behind(n.ticket, awaited_)) awaited_ = n.ticket;
-        return (freed - told_ > ring_.mask / 4 || is_behind(awaited_, told_)) && tell();
+        if (n.data != ring_.slots[index].payload && is_after(n.ticket, awaited_)) awaited_ = n.ticket;
+        return (freed - told_ > ring_.mask / 4 || is_after(awaited_, told_)) && tell();
     }
     // Tells the sender which slots are free. True: it did not know.
     bool tell() noexcept {
         if (order_.freed() == told_) return false;
         told_ = order_.freed();
-        if (!is_behind(awaited_, told_)) awaited_ = told_;
+        if (!is_after(awaited_, told_)) awaited_ = told_;
         ring_.head->consumed.store(told_, std::memory_order_release);
         return true;
     }
@@ -133,7 +137,7 @@ private:
     static std::uint32_t volatile_read(const std::uint32_t& word) noexcept {
         return static_cast<const volatile std::uint32_t&>(word);
     }
-    static bool is_behind(std::uint32_t ticket, std::uint32_t other) noexcept { // tickets wrap around
+    static bool is_after(std::uint32_t ticket, std::uint32_t other) noexcept { // tickets wrap around
         return ticket != other && ticket - other < 1u << 31;
     }
     bool next_is_there() const noexcept {
