@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// repeat_call: a blocking call with automatic choice that equals one made lately runs its plan at once, without
-// a choice, a search or a signature (bough/communicator/repeated_calls.hpp).
+// repeat_call: a blocking call with automatic choice that equals one made lately runs its plan at once. It
+// needs no choice, no search and no signature (bough/communicator/repeated_calls.hpp).
 #ifndef BOUGH_CALL_REPEAT_CALL_HPP
 #define BOUGH_CALL_REPEAT_CALL_HPP
 

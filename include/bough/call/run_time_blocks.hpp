@@ -196,7 +196,8 @@ status run_block_call(Comm& comm, const block_call& how, const const_elements& o
     if (how.rooted) sides.overlaps = "out: overlaps the input, but not as the root's own block in its place";
     return run_block_sides(comm, sides, blocks, op, {.size = comm.size(), .root = how.at.rank}, run);
 }
-// This rank's block where the vector is in place; it means something for elements that are plain.
+
+// This rank's block where the vector is in place. Its address means something only if the elements are plain.
 inline elements own_elements(const elements& data, const block_call& how, rank_t rank, rank_t size) noexcept {
     if (!how.has_whole(rank)) return data;
     const std::size_t each = data.count / size, by = each * rank * data.type.size;

@@ -74,7 +74,8 @@ public:
     std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
     const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
     std::size_t outstanding() const noexcept { return flight_.size(); }
-    // Have as many operations started without a poll as may?
+    // Have as many operations started without a poll as may? Whoever waits polls then: a rank that only sends
+    // would never do so otherwise.
     bool is_poll_due() const noexcept { return straight_.is_poll_due(); }
     void use_priorities() { flight_.use_priorities(size()); }
     bool is_disputed() const noexcept { return failure_.dispute().is_open(); }

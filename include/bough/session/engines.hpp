@@ -8,8 +8,8 @@
 // first (event_round.hpp). No operation ends well before its last message has left, while its communicator
 // is in dispute, or after it has failed.
 //
-// This class needs of the membership the number of ranks, the operations in flight, the matching, failure,
-// the disputes, and the deadline watch, which hears of an end.
+// It needs the number of ranks (membership), the operations in flight, the matching, failure, the disputes,
+// and the deadline watch, which hears of an end.
 #ifndef BOUGH_SESSION_ENGINES_HPP
 #define BOUGH_SESSION_ENGINES_HPP
 

@@ -3,15 +3,14 @@
 // once, for all transports: matching by operation, early messages, call signatures, deadlines, the
 // death of peers, and poison.
 //
-// A message belongs to the operation that its envelope names, never to "the oldest open one from
-// this sender". A message that comes before its operation has started is kept
-// (bough/session/unexpected.hpp). A message is a call_mismatch if its signature differs from that
-// of this rank's call, or if this rank's plan does not expect it. A failure reaches no further than it
-// must (bough/session/failure.hpp): a call that is cancelled or late fails alone, on all members of
-// its communicator; calls that differ, are refused or throw poison their communicator; a lost rank
-// poisons the group. Every rank whose link is alive is told the cause. In what is poisoned every
-// later operation fails at once. The group of a session is that of its transport; communicators are
-// contexts within it.
+// A message belongs to the operation that its envelope names, never to "the oldest open one from this
+// sender". A message that comes before its operation has started is kept (bough/session/unexpected.hpp).
+// A message is a call_mismatch if its signature differs from that of this rank's call, or if this rank's
+// plan does not expect it. A failure reaches no further than it must (bough/session/failure.hpp): a call
+// that is cancelled or late fails alone, on all members of its communicator; calls that differ, are
+// refused or throw poison their communicator; a lost rank poisons the group. Every rank whose link is
+// alive is told the cause. In what is poisoned every later operation fails at once. The group of a
+// session is that of its transport; communicators are contexts within it.
 //
 // In the child of a fork, everything still belongs to the parent. A transport that knows of forks
 // says so by the optional member forked(). Then every operation in the child ends with
@@ -247,8 +246,7 @@ public:
     // Makes progress until the operation is done: never longer than its timeout, unless the
     // transport breaks its rules.
     const status& wait(session_operation& op, const waiting_hook& hook = detail::no_hook) {
-        if constexpr (PollsPeers<T>) // a rank that only sends would never poll
-            if (with_lock([this] { return core_.is_poll_due(); })) (void)progress();
+        if (PollsPeers<T> && with_lock([this] { return core_.is_poll_due(); })) (void)progress();
         std::uint64_t attend_ns = 0;
         const auto done = [&] {
             const lock_guard held = hold();

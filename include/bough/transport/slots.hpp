@@ -43,15 +43,15 @@ struct alignas(64) slot {
     // For who waits for the slot to be filled: the second line comes along with the first. It costs
     // nothing as long as nobody writes there.
     void fetch_ahead() const noexcept { __builtin_prefetch(payload + one_line_bytes); }
-    // For who reads the slot next, if it has been filled already.
+    // For whoever reads the slot next: if it has been filled already, its lines come meanwhile.
     void read_ahead() const noexcept {
         __builtin_prefetch(this);
         fetch_ahead();
     }
-    // For who fills the slot next: its first line is asked for already, so that the writes do not wait for it.
+    // For whoever fills the slot next: its first line comes meanwhile, so the writes need not wait for it.
     void own_ahead() noexcept {
 #if defined(__x86_64__)
-        asm volatile("prefetchw %0" : : "m"(*this)); // compilers may ask to read alone for the builtin below
+        asm volatile("prefetchw %0" : : "m"(*this)); // of the builtin some compilers make a fetch to read
 #else
         __builtin_prefetch(this, 1);
 #endif

@@ -60,8 +60,9 @@ public:
     }
     // The peers that are known to send to this rank.
     std::vector<shared_link*>& senders() noexcept { return senders_; }
-    // A slot is free of which its sender has not been told; and that all of them are told.
+    // A slot is free, and its sender has not been told.
     void owe_slots() noexcept { owes_slots_ = true; }
+    // Tells all senders which slots are free, if one of them does not know.
     void tell_slots() noexcept {
         if (!owes_slots_) return;
         owes_slots_ = false;
@@ -175,7 +176,7 @@ private:
 
     rank_t rank_;
     std::uint32_t openings_ = 0; // how many openings this rank knows of
-    bool owes_slots_ = false;
+    bool owes_slots_ = false;    // perhaps a sender does not know of all slots that are free
     std::uint32_t leaving_ = 0;
     std::uint32_t woken_ = 0; // how often this rank had been woken when it looked last
     segment_head* head_;

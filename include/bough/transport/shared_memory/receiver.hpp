@@ -115,6 +115,7 @@ public:
         ring_.head->consumed.store(told_, std::memory_order_release);
         return true;
     }
+
     // A piece of a staged message.
     struct piece {
         std::uint32_t ticket = 0; // of the message
