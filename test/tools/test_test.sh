@@ -46,5 +46,33 @@ what_failed "$scratch/run/results.xml" >"$scratch/out"
     echo '== failed: silent'
 } | diff - "$scratch/out" || fail "the last words"
 
+# What failed beside others is run again alone; what passes then is named, and what fails again fails.
+cat >"$scratch/run/CMakePresets.json" <<'END'
+{
+    "version": 3,
+    "configurePresets": [{ "name": "dev", "generator": "Ninja", "binaryDir": "${sourceDir}" }],
+    "testPresets": [{ "name": "dev", "configurePreset": "dev" }]
+}
+END
+cat >"$scratch/run/CTestTestfile.cmake" <<'END'
+add_test(good "true")
+add_test(at.first "sh" "-c" "test -e passes || { touch passes; exit 1; }")
+add_test(at.first_too "true")
+add_test(bad "test" "-e" "bad_passes")
+END
+for function in failed_tests one_of run_again; do eval "$(sed -n "/^$function() {/,/}\$/p" "$test")"; done
+again() { # what run_again returns, and the list of unsteady tests
+    (
+        cd "$scratch/run" && logs=. unsteady=() returned=0
+        ctest --preset dev --output-junit "$PWD/dev.xml" >/dev/null 2>&1
+        run_again dev >"$scratch/out" 2>&1 || returned=$?
+        echo "$returned ${unsteady[*]}"
+    )
+}
+[ "$(again)" = "1 dev: at.first" ] || fail "run again: $(again; cat "$scratch/out")"
+grep -q '^== dev: run again, one at a time: at.first bad$' "$scratch/out" || fail "run again: $(cat "$scratch/out")"
+rm "$scratch/run/passes" && touch "$scratch/run/bad_passes"
+[ "$(again)" = "0 dev: at.first" ] || fail "run again, all pass: $(cat "$scratch/out")"
+
 printf '%d failures\n' "$failures"
 [ "$failures" = 0 ]
