@@ -512,9 +512,8 @@ std::map<std::uintptr_t, std::string> lines_of(const std::vector<weak_memory::or
     return all;
 }
 std::string text_of(const std::string& line) {
-    static const std::string here = __FILE__;
     const auto colon = line.find(':');
-    std::ifstream file(here.substr(0, here.rfind("test/weak_memory/")) + "include/bough/" + line.substr(0, colon));
+    std::ifstream file(BOUGH_TEST_DIR "/../include/bough/" + line.substr(0, colon));
     std::string text;
     for (int left = std::stoi(line.substr(colon + 1)); left != 0; --left) std::getline(file, text);
     return text;
