@@ -111,7 +111,7 @@ struct counts {
     std::array<std::size_t, 3> of_mode{};
 };
 
-// All combinations for two and three ranks, where faults are as likely as anywhere; of others, one in four.
+// All combinations for two and three ranks, where faults are as likely as anywhere; of others, one in 16.
 template <class Goal>
 void try_all(counts& sum, const dimensions& at, std::uint32_t banks) {
     constexpr bool reduces = std::is_same_v<Goal, goal::reduce>;
@@ -126,7 +126,7 @@ void try_all(counts& sum, const dimensions& at, std::uint32_t banks) {
             for (const std::uint32_t elements : {b, 2 * b + 1, b / 2 + 1, 0u}) {
                 if ((how == mode::multicast && !reduces) || (how == mode::accumulate && !folds)) continue;
                 const std::uint64_t number = sum.cases++;
-                if (at.size != 2 && at.size != 3 && !bough_test::sampled(number, 4)) continue;
+                if (at.size != 2 && at.size != 3 && !bough_test::sampled(number, 16)) continue;
                 ++sum.of_mode[static_cast<std::size_t>(how)];
                 const auto made = nic::assemble_all(plan, test::any_order, nic::capabilities_of<nic::simulated>,
                                                     {.elements = elements,
