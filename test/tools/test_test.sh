@@ -19,6 +19,60 @@ status=0
 [ ! -s "$scratch/out" ] || fail "--room fools: something was begun"
 grep -q "^tools/test: --room: there is no 'fools'; known are .*, floors, " "$scratch/err" || fail "--room fools: $(cat "$scratch/err")"
 
+# A test of the room thorough belongs to another room besides; and that room can be built.
+count() { ctest --test-dir "$2" --show-only --label-regex '^thorough$' "${@:3}" | sed -n 's/^Total Tests: //p'; }
+rooms="^($(grep -vxE 'thorough|static' "$scratch/labels" | paste -sd'|'))\$"
+[ "$(count "$@")" -gt 10 ] || fail "the room thorough: $(count "$@") tests"
+[ "$(count "$@")" = "$(count "$@" --label-regex "$rooms")" ] || fail "some tests are in no room but thorough"
+grep -qx thorough "$scratch/known" || fail "--rooms does not know thorough"
+cmake --build "$2" --target help | grep '^room-thorough: ' >/dev/null || fail "there is no target room-thorough"
+
+# What is run of it: nothing unless it is asked for, and then a line says how much was left out. (In a tree of
+# its own, with a cmake that builds nothing and a ctest that says how it is called.)
+tree=$scratch/tree
+mkdir -p "$tree/tools" "$tree/test" "$tree/examples" "$tree/benchmark" "$tree/build/dev" "$tree/bin"
+cp "$test" "$1/tools/progress" "$tree/tools"
+cp "$1/test/CMakeLists.txt" "$tree/test"
+printf '#!/bin/sh\n' | tee "$tree/tools/setup" >"$tree/tools/test-fresh"
+echo 'CMAKE_CXX_COMPILER:FILEPATH=c++' >"$tree/build/dev/CMakeCache.txt"
+for preset in asan-ubsan tsan gcc no-exceptions i686 s390x aarch64 release; do cp -r "$tree/build/dev" "$tree/build/$preset"; done
+cat >"$tree/bin/cmake" <<'END'
+#!/bin/sh
+case $* in *--target\ help*) printf 'room-%s: phony\n' core thorough howto ;; esac
+END
+cat >"$tree/bin/ctest" <<'END'
+#!/bin/sh
+case $* in
+*tsan*--show-only*) echo 'Total Tests: 0' ;;
+*--show-only*) echo 'Total Tests: 17' ;;
+*) echo "ctest: $*" ;;
+esac
+END
+chmod +x "$tree"/tools/* "$tree"/bin/*
+asked() { # asked ARGUMENT...: what it says, in $scratch/out
+    SUDO_UID=0 PATH=$tree/bin:$PATH "$tree/tools/test" "$@" >"$scratch/out" 2>"$scratch/err" ||
+        fail "$*: exit status $?: $(cat "$scratch/err")"
+}
+said() { grep -q -- "$1" "$scratch/out"; }
+left_out='^== left out: .*: 17 tests of the room thorough; tools/test --room thorough or --all runs them$'
+asked
+said '^ctest: .* --label-exclude ^thorough\$' || fail "the room thorough is run unasked"
+said "$left_out" || fail "it does not say what is left out: $(cat "$scratch/out")"
+asked --preset gcc
+said '^ctest: --preset gcc .* --label-exclude ^thorough\$' || fail "--preset: the room thorough is run unasked"
+asked --preset tsan # which excludes another label
+! said label-exclude && ! said 'left out' || fail "--preset tsan: $(cat "$scratch/out")"
+for room in thorough howto; do
+    asked --room $room
+    said "^ctest: .* --label-regex ^$room\\$" || fail "--room $room: $(cat "$scratch/out")"
+    ! said label-exclude || fail "--room $room: something is excluded"
+    ! said 'left out' || fail "--room $room: something is left out"
+done
+asked --all
+[ "$(grep -c '^ctest: --preset' "$scratch/out")" -ge 5 ] || fail "--all: $(cat "$scratch/out")"
+! said label-exclude || fail "--all: something is excluded"
+! said 'tests of the room thorough' || fail "--all: the room thorough is left out"
+
 # Begun by sudo, it builds as the user that typed it.
 mkdir "$scratch/bin"
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1" && chmod +x "$scratch/bin/$1"; }
