@@ -6,6 +6,7 @@
 #include <bough/session/outbox.hpp>
 #include <bough/testing/transport_archetype.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +83,7 @@ TEST_CASE(
     "outbox: what the transport does not take now leaves later, in order for each peer, and holds up no other peer") {
     const bough::testing::loop_group group(3, {.slots = 2});
     std::vector<transport> ends = group.connect_all();
-    outbox out;
+    outbox out(3);
     CHECK(out.empty());
     for (std::uint32_t i = 1; i <= 5; ++i) put(out, 1, i);
     put(out, 2, 6);
@@ -105,7 +106,7 @@ TEST_CASE("outbox: a message that the transport would take waits for those befor
     const bough::testing::loop_group group(3);
     std::vector<transport> ends = group.connect_all();
     refuses_long sender(std::move(ends[0]));
-    outbox out;
+    outbox out(3);
     put(out, 1, 1, long_bytes);
     put(out, 1, 2);
     put(out, 2, 3);
@@ -120,7 +121,7 @@ TEST_CASE("outbox: a message that the transport would take waits for those befor
 TEST_CASE("outbox: a message that is under way is kept until its post has ended, and is not sent twice") {
     const bough::testing::loop_group group(2);
     std::vector<transport> ends = group.connect_all();
-    outbox out;
+    outbox out(3);
     put(out, 1, 1, long_bytes);
     put(out, 1, 2, long_bytes);
     out.flush(ends[0]);
@@ -137,7 +138,7 @@ TEST_CASE("outbox: a message that is under way is kept until its post has ended,
 TEST_CASE("outbox: what waits for a peer that is lost is forgotten, and what is sent to it goes nowhere") {
     const bough::testing::loop_group group(3, {.slots = 1});
     std::vector<transport> ends = group.connect_all();
-    outbox out;
+    outbox out(3);
     put(out, 1, 1);
     put(out, 1, 2);
     put(out, 2, 3);
@@ -156,12 +157,95 @@ TEST_CASE("outbox: what waits for a peer that is lost is forgotten, and what is 
     CHECK(out.empty());
 }
 
+TEST_CASE("outbox: it says whether one was put since the last flush, and once that data may go that had to wait") {
+    const bough::testing::loop_group group(3, {.slots = 1});
+    std::vector<transport> ends = group.connect_all();
+    outbox out(3);
+    CHECK_FALSE(out.has_untried());
+    CHECK_FALSE(out.holds_any());
+    for (std::uint32_t i = 1; i <= 2; ++i) put(out, 1, i), put(out, 2, 10 + i);
+    CHECK(out.has_untried());
+    CHECK(out.holds_any());
+    CHECK_FALSE(out.data_waits());
+    CHECK(out.holds_back(1));
+    CHECK(out.data_waits());
+    CHECK_FALSE(out.data_may_go());
+    out.flush(ends[0]); // one to each rank
+    CHECK_FALSE(out.has_untried());
+    CHECK_FALSE(out.data_may_go());
+    CHECK(come(ends[1]) == numbers{1});
+    out.flush(ends[0]);
+    CHECK(out.data_may_go());
+    CHECK_FALSE(out.data_may_go());
+    CHECK_FALSE(out.holds_back(1));
+    CHECK(out.data_waits()); // perhaps for the other rank
+    out.forget(2);
+    CHECK(out.data_may_go());
+    CHECK_FALSE(out.data_waits());
+    put(out, 2, 20);
+    out.forget(2); // no data has waited meanwhile
+    CHECK_FALSE(out.data_may_go());
+    CHECK_FALSE(out.holds_any());
+    CHECK(out.empty());
+}
+
+TEST_CASE("outbox: each rank hears its messages in order, whatever room there is, and whoever is forgotten") {
+    constexpr bough::rank_t ranks = 5;
+    std::uint32_t drawn = 1;
+    const auto draw = [&drawn](std::uint32_t below) { return (drawn = drawn * 1664525u + 1013904223u) / 64 % below; };
+    const bough::testing::loop_group group(ranks, {.slots = 2});
+    std::vector<transport> ends = group.connect_all();
+    outbox out(ranks);
+    std::array<numbers, ranks> waiting; // what each rank has still to hear, in its order
+    std::size_t most = 0;
+    for (std::uint32_t i = 1; i != 20'000; ++i) {
+        const bough::rank_t r = 1 + draw(ranks - 1);
+        switch (draw(8)) {
+        case 0: out.flush(ends[0]); break;
+        case 1: hear(ends[0], out); break;
+        case 2:
+        case 3:
+            for (const std::uint32_t n : come(ends[r])) {
+                REQUIRE(waiting[r].front() == n);
+                waiting[r].erase(waiting[r].begin());
+            }
+            break;
+        case 4:
+            if (draw(20) != 0) break;
+            out.forget(r);
+            REQUIRE_FALSE(out.holds_for(r));
+            // What the transport has still comes.
+            while (waiting[r].size() > 2) waiting[r].pop_back();
+            for (const std::uint32_t n : come(ends[r]))
+                REQUIRE(std::find(waiting[r].begin(), waiting[r].end(), n) != waiting[r].end());
+            waiting[r].clear();
+            break;
+        default:
+            put(out, r, i, draw(3) == 0 ? std::span<const std::byte>(long_bytes) : short_bytes);
+            waiting[r].push_back(i);
+        }
+        most = std::max(most, out.size());
+    }
+    CHECK(most > 20);
+    for (int turns = 0; !out.empty() && turns != 2000; ++turns) {
+        out.flush(ends[0]);
+        for (bough::rank_t r = 1; r != ranks; ++r)
+            for (const std::uint32_t n : come(ends[r])) {
+                REQUIRE(waiting[r].front() == n);
+                waiting[r].erase(waiting[r].begin());
+            }
+        hear(ends[0], out);
+    }
+    CHECK(out.empty());
+    for (const numbers& w : waiting) CHECK(w.empty());
+}
+
 // So a failure can be told when no memory is left, as often as messages of this length leave.
 TEST_CASE("outbox: with memory reserved, message after message is put without allocating") {
     for (const bool sent_later : {false, true}) {
         const bough::testing::loop_group group(2);
         std::vector<transport> ends = group.connect_all();
-        outbox out;
+        outbox out(3);
         out.reserve(1, long_bytes.size());
         for (std::uint32_t i = 1; i <= 3; ++i) {
             CAPTURE(sent_later, i);

@@ -33,7 +33,7 @@ struct parts_of_session {
 
     parts_of_session(const bough::testing::loop_group& group, bough::rank_t rank, bough::rank_t size)
         : members(rank, size), messages(transport, members), transport(group.connect(rank)),
-          running(transport, size, {}), matched(transport, {}, members, messages, running),
+          running(transport, messages, size, {}), matched(transport, {}, members, messages, running),
           failing(transport, members, messages, matched.early(), running) {}
 
     static bough::envelope call_of(std::uint32_t n) {

@@ -50,8 +50,8 @@ inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
 template <Transport T>
 class control {
 public:
-    // Neither is used before it is constructed.
-    control(T& transport, const membership& members) : transport_(transport), members_(members) {}
+    // The transport is not used before it is constructed.
+    control(T& transport, const membership& members) : transport_(transport), members_(members), out_(members.size()) {}
     control(const control&) = delete;
     control& operator=(const control&) = delete;
 
@@ -72,6 +72,12 @@ public:
     std::size_t unsent() const noexcept { return out_.size(); } // messages
     // Is a message to this rank still here, because the transport has not taken it?
     bool holds_for(rank_t to) const noexcept { return out_.holds_for(to); }
+    // Has one been put since the last flush()?
+    bool has_untried() const noexcept { return out_.has_untried(); }
+    // The order of data behind these messages: see outbox.hpp.
+    bool holds_back(rank_t to) noexcept { return out_.holds_back(to); }
+    bool data_waits() const noexcept { return out_.data_waits(); }
+    bool data_may_go() noexcept { return out_.data_may_go(); }
     // Have all messages to this rank left the process?
     bool has_told(rank_t to) const {
         if (to == members_.rank() || members_.is_lost(to)) return true;

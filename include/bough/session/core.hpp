@@ -128,11 +128,14 @@ public:
     void cancel(session_operation& op, errc why) {
         leave_straight();
         failure_.fail(op, why);
+        hand_over();
     }
     // Gives up the operations that no program waits for. True: none of them is in flight any more.
     bool end_unattended() {
         leave_straight();
-        return failure_.end_unattended();
+        const bool are_over = failure_.end_unattended();
+        hand_over();
+        return are_over;
     }
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
@@ -145,12 +148,14 @@ public:
 
     void send_control(rank_t to, const envelope& call, std::span<const std::byte> bytes) {
         control_.send(to, control_segment, call, bytes);
+        follow_control();
         hand_over();
     }
     // What runs on control messages has failed: the group fails.
     void give_up(const status& why) {
         leave_straight();
         failure_.break_group(why);
+        hand_over();
     }
     // A communicator of this rank fails, but no single operation of it does.
     void break_communicator(std::uint16_t context, const status& why) {
@@ -163,6 +168,7 @@ public:
         members_.lose(r, errc::peer_dead);
         control_.forget(r);
         matching_.drop_early_of(r);
+        hand_over();
     }
     void begin_epoch() {
         BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
@@ -198,6 +204,7 @@ public:
     // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).
     void end_calls(std::uint16_t context, bool is_gone) {
         failure_.sheltered([&] { is_gone ? end_of().by_this_rank(context) : end_of().end_calls(context); });
+        follow_control();
         hand_over();
     }
 
@@ -210,6 +217,12 @@ private:
     bool may_go_straight(const prepared& work) noexcept {
         return straight_.serves(work) && matching_.early().empty() && !members_.any_lost() && !is_disputed() &&
                !has_to_send();
+    }
+    // Messages of the session were put. While one is still here, no data may overtake it. The engine sees to
+    // that, but nothing does that runs straight.
+    void follow_control() {
+        if (control_.has_to_send()) [[unlikely]]
+            leave_straight();
     }
     // The engine goes on with the operation that runs straight, if there is one. Whatever else is done
     // with an operation finds it in its engine.
@@ -267,12 +280,24 @@ private:
         engines_.completed(e);
     }
 
-    // Ends each call of the session: sends what was posted, ends operations that waited for that.
+    // Ends each call of the session: sends the data that waited for messages of the session which have left
+    // in this call, and what was posted; ends operations that waited for that. Nobody else would: the
+    // transport wakes a rank only for what it has refused itself.
     BOUGH_ALWAYS_INLINE void hand_over() {
+        if (control_.data_waits()) [[unlikely]]
+            retry_behind_control();
         if constexpr (GatheringTransport<T>) {
             failure_.sheltered([&] { transport_.flush(); });
             if (!is_disputed()) engines_.end_departed();
         }
+    }
+
+    BOUGH_COLD void send_control_first() {
+        failure_.sheltered([&] { control_.flush(); });
+        if (control_.data_waits()) retry_behind_control();
+    }
+    BOUGH_COLD void retry_behind_control() {
+        if (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
     }
 
     letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_, watch_}; }
@@ -297,7 +322,8 @@ private:
 template <Transport T>
 session_core<T>::session_core(T transport, const early_limits& limits)
     : members_(transport.rank(), transport.size()), control_(transport_, members_), transport_(std::move(transport)),
-      flight_(transport_, members_.size(), limits), matching_(transport_, limits, members_, control_, flight_),
+      flight_(transport_, control_, members_.size(), limits),
+      matching_(transport_, limits, members_, control_, flight_),
       failure_(transport_, members_, control_, matching_.early(), flight_),
       disputes_(transport_, members_, control_, flight_, failure_),
       watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
@@ -312,6 +338,8 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     leave_straight();
     flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
     if (forked()) return op.end_in_child();
+    if (control_.has_to_send()) [[unlikely]]
+        send_control_first(); // its data must not wait for the next poll
     contexts().start(tag);
     if (op.record_.in == nullptr) disputes_.started(op.tag_, signature);
     if (failure_.refuse_start(op)) return;
@@ -377,11 +405,12 @@ bool session_core<T>::progress(bool waits) {
     if (found == 0) matching_.idle(!attendants_.empty());
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { engines_.end(op); })) ++found;
+    if (has_to_send()) failure_.tell(); // first, as data waits behind it
     if (flight_.was_blocked() && engines_.retry()) ++found;
     if (attendants_.is_due()) [[unlikely]]
         attendants_.attend();
     report_early();
-    if (has_to_send()) failure_.tell();
+    if (control_.has_untried() || failure_.has_to_tell()) failure_.tell();
     hand_over();
     return found != 0 || flight_.size() != before || !put_off_.empty(); // the end of one may let another go on
 }

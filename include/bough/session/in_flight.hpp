@@ -9,7 +9,12 @@
 // oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
 // has no room for a message of one with a higher priority, the others send that rank nothing until it
 // has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
-// among those of one poll. It needs of an operation what session_operation has, and of the transport the concept.
+// among those of one poll.
+//
+// Messages of the session itself go first: while control holds one for a rank, as the transport has no room
+// for it, no data goes to that rank. Otherwise a rank could get data of a call before the name of that call.
+//
+// It needs of an operation what session_operation has, of the transport the concept, and control.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
 #define BOUGH_SESSION_IN_FLIGHT_HPP
 
@@ -21,6 +26,7 @@
 #include <bough/engine/straight_run.hpp>
 #include <bough/session/ahead.hpp>
 #include <bough/session/contexts.hpp>
+#include <bough/session/control.hpp>
 #include <bough/session/departures.hpp>
 #include <bough/session/event_round.hpp>
 #include <bough/session/mismatch.hpp>
@@ -41,8 +47,8 @@ template <Transport T>
 class in_flight {
 public:
     // The transport may be constructed later, but before the first post.
-    in_flight(T& transport, rank_t ranks, const early_limits& limits)
-        : transport_(transport), ahead_(ranks, limits, InPlaceTransport<T>) {
+    in_flight(T& transport, control<T>& messages, rank_t ranks, const early_limits& limits)
+        : transport_(transport), control_(messages), ahead_(ranks, limits, InPlaceTransport<T>) {
         all_.reserve(16); // how many are in flight at a time depends on how soon messages come
     }
     in_flight(const in_flight&) = delete;
@@ -146,21 +152,23 @@ public:
                 std::span<const std::byte> bytes) {
         const bool oldest = is_oldest(op) && !is_behind(op, waiting_);
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
-            return blocked_ = true, posted::would_block;
+            return turns_.wanted = true, posted::would_block;
         const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
         if (!oldest && !ahead_.fits(to, bytes.size(), bound)) {
             ahead_.refused(to);
             if (op.record_.in != nullptr) op.record_.in->refused();
-            return blocked_ = true, posted::would_block;
+            return turns_.wanted = true, posted::would_block;
         }
         op.tag_.segment = segment;
-        posted result = transport_.post_send(to, op.tag_, bytes, post_id(op, step));
+        posted result = posted::would_block;
+        if (!control_.holds_back(to)) [[likely]]
+            result = transport_.post_send(to, op.tag_, bytes, post_id(op, step));
         // The peer is lost, but its last messages may be among the events that are still to be
         // handled. A retry sends again after those.
         if (result == posted::failed && events_.is_open()) result = posted::would_block;
         if (result == posted::pending) ++op.pending_;
         if (result == posted::would_block) {
-            blocked_ = true;
+            turns_.wanted = true;
             if (!urgent_.empty()) urgent_[to] = std::max(urgent_[to], op.priority_);
         }
         if (op.record_.in != nullptr) note_send(op, step, to, bytes.size(), result);
@@ -171,7 +179,7 @@ public:
     // Has a post been refused since the last call? Then for_some() must follow, in which its operation
     // retries. With many in flight it is true until all that were there have had a turn.
     bool was_blocked() noexcept {
-        const bool was = std::exchange(blocked_, false);
+        const bool was = std::exchange(turns_.wanted, false);
         if (was) {
             const std::size_t rest = turns_.end - std::min(turns_.next, turns_.end); // of this round
             turns_.due = size() < most_turns ? 0 : rest + size();
@@ -382,6 +390,7 @@ private:
     }
 
     T& transport_;
+    control<T>& control_;
     detail::plain_list<session_operation*> all_; // the first ended_ have ended
     std::size_t ended_ = 0;
     operation_table<session_operation> calls_, posts_; // all, or none
@@ -396,8 +405,8 @@ private:
     struct {
         std::size_t next = 0, end = 0; // places: whose turn is next, and where the round ends
         std::size_t due = 0;           // turns that are still to be given
+        bool wanted = false;           // a post was refused
     } turns_;
-    bool blocked_ = false; // a post was refused
     event_round events_;
 };
 

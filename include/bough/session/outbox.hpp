@@ -5,7 +5,9 @@
 #define BOUGH_SESSION_OUTBOX_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/rank.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +103,10 @@ private:
 using spare_bytes = basic_spare_bytes<0>;
 
 // Keeps a session's own messages until the transport has sent them.
+//
+// Those that the transport has not taken are in one list for each rank, and these ranks in another. So
+// whether something waits for a rank is known at once, and a flush() that the transport refuses costs one
+// post for each rank, however many messages wait.
 template <int>
 class basic_outbox {
 public:
@@ -109,86 +115,131 @@ public:
 
     // A rank that waits for long asks those that it waits for. So that this allocates nothing, there is room for some
     // messages without bytes.
-    basic_outbox() {
-        messages_.reserve(8);
-        blocked_.reserve(8);
-    }
+    explicit basic_outbox(rank_t ranks) : peers_(ranks) { messages_.reserve(8); }
 
-    bool empty() const noexcept { return messages_.empty(); }
-    std::size_t size() const noexcept { return messages_.size(); }
+    bool empty() const noexcept { return size_ == 0; }
+    std::size_t size() const noexcept { return size_; }
 
     // The next flush() sends it.
-    void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
-        messages_.push_back({to, tag, spare_.copy_of(bytes), std::uint64_t{id_mark} << 32 | next_id_++, false});
-        blocked_.reserve(messages_.capacity()); // flush() allocates nothing
+    BOUGH_COLD void put(rank_t to, const envelope& tag, std::span<const std::byte> bytes) {
+        if (free_ == none) {
+            messages_.emplace_back();
+            free_ = static_cast<std::uint32_t>(messages_.size() - 1);
+        }
+        message& m = messages_[free_];
+        m.bytes = spare_.copy_of(bytes); // may throw
+        m.tag = tag;
+        const std::uint32_t at = std::exchange(free_, std::exchange(m.next, none));
+        ++size_;
+        has_untried_ = true;
+        peer& p = peers_[to];
+        (p.first == none ? p.first : messages_[p.last].next) = at;
+        if (p.first == at) {
+            (first_ == no_rank ? first_ : peers_[last_].next) = to;
+            last_ = to;
+        }
+        p.last = at;
     }
     // Reserves memory for so many more messages, until unreserve. If it throws, nothing has
     // changed.
     void reserve(std::size_t messages, std::size_t bytes) {
         messages_.reserve(messages_.size() + spare_.room() + messages);
-        blocked_.reserve(messages_.capacity());
         spare_.reserve(messages, bytes);
     }
     void unreserve(std::size_t messages, std::size_t bytes) noexcept { spare_.unreserve(messages, bytes); }
 
     // Posts the messages that are not posted yet, in order for each peer.
     template <Transport T>
-    void flush(T& transport) {
-        blocked_.clear();
-        for (std::size_t i = 0; i != messages_.size();) {
-            message& m = messages_[i];
-            if (m.posted || is_blocked(m.to)) {
-                ++i;
-                continue;
+    BOUGH_COLD void flush(T& transport) {
+        has_untried_ = false;
+        rank_t before = no_rank;
+        for (rank_t to = first_; to != no_rank;) {
+            peer& p = peers_[to];
+            while (p.first != none && post_first(transport, to)) {
             }
-            const posted result = transport.post_send(m.to, m.tag, m.bytes, m.id);
-            if (result == posted::complete || result == posted::failed) { // a lost peer needs no message
-                spare_.give(std::move(m.bytes));
-                messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(i));
-                continue;
-            }
-            m.posted = result == posted::pending;
-            if (!m.posted) blocked_.push_back(m.to); // the later ones must not overtake it
-            ++i;
+            const rank_t next = p.next;
+            p.first == none ? unlink(to, before) : void(before = to);
+            to = next;
         }
     }
     // The post with this id has ended.
-    void completed(std::uint64_t id) {
-        for (std::size_t i = 0; i != messages_.size(); ++i) {
-            if (!messages_[i].posted || messages_[i].id != id) continue;
-            spare_.give(std::move(messages_[i].bytes));
-            messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(i));
-            return;
-        }
+    void completed(std::uint64_t id) noexcept {
+        const auto at = static_cast<std::uint32_t>(id);
+        if (at < messages_.size() && messages_[at].posted) free(at);
     }
     // Is a message to this rank still here, because the transport has not taken it?
-    bool holds_for(rank_t peer) const noexcept {
-        for (const message& m : messages_)
-            if (!m.posted && m.to == peer) return true;
-        return false;
+    bool holds_for(rank_t to) const noexcept { return first_ != no_rank && peers_[to].first != none; }
+    bool holds_any() const noexcept { return first_ != no_rank; }
+    // Has one been put since the last flush()?
+    bool has_untried() const noexcept { return has_untried_; }
+    // Must data to this rank wait, as messages to it are still here? Then data_may_go() says when to try again.
+    bool holds_back(rank_t to) noexcept { return holds_for(to) && (data_waits_ = true); }
+    bool data_waits() const noexcept { return data_waits_; }
+    // Since the last call, has a rank been cleared while data waited? The data that still waits then says so anew.
+    bool data_may_go() noexcept {
+        if (!holds_any()) data_waits_ = false;
+        return std::exchange(has_cleared_, false);
     }
-    void forget(rank_t peer) {
-        std::erase_if(messages_, [peer](const message& m) { return !m.posted && m.to == peer; });
+    BOUGH_COLD void forget(rank_t to) noexcept {
+        if (!holds_for(to)) return;
+        while (peers_[to].first != none) free(take_first(to));
+        rank_t before = no_rank;
+        for (rank_t r = first_; r != to; r = peers_[r].next) before = r;
+        unlink(to, before);
     }
 
 private:
+    static constexpr std::uint32_t none = 0xffff'ffffu;
     struct message {
-        rank_t to;
         envelope tag;
         std::vector<std::byte> bytes;
-        std::uint64_t id;
-        bool posted;
+        std::uint32_t next = none; // to the same rank, or free
+        bool posted = false;
     };
-    bool is_blocked(rank_t to) const noexcept {
-        for (const rank_t r : blocked_)
-            if (r == to) return true;
-        return false;
+    struct peer {
+        std::uint32_t first = none, last = none; // of the messages to it that are not posted
+        rank_t next = no_rank;                   // for which there are some
+    };
+
+    // False: the transport has no room.
+    template <Transport T>
+    bool post_first(T& transport, rank_t to) {
+        const std::uint32_t at = peers_[to].first;
+        const message& m = messages_[at];
+        const posted result = transport.post_send(to, m.tag, m.bytes, std::uint64_t{id_mark} << 32 | at);
+        if (result == posted::would_block) return false;
+        take_first(to);
+        result == posted::pending ? void(messages_[at].posted = true) : free(at); // a lost peer needs no message
+        return true;
+    }
+    std::uint32_t take_first(rank_t to) noexcept {
+        const std::uint32_t at = peers_[to].first;
+        peers_[to].first = std::exchange(messages_[at].next, none);
+        return at;
+    }
+    void free(std::uint32_t at) noexcept {
+        message& m = messages_[at];
+        spare_.give(std::move(m.bytes));
+        m.bytes = {};
+        m.posted = false;
+        m.next = std::exchange(free_, at);
+        --size_;
+    }
+    // There is no message to this rank any more. `before`: the rank before it; no_rank: it is the first.
+    void unlink(rank_t to, rank_t before) noexcept {
+        (before == no_rank ? first_ : peers_[before].next) = std::exchange(peers_[to].next, no_rank);
+        if (last_ == to) last_ = before;
+        has_cleared_ = data_waits_;
     }
 
     std::vector<message> messages_;
-    std::vector<rank_t> blocked_; // ranks to which the transport takes no more, in this flush
+    std::uint32_t free_ = none; // of messages_
+    std::size_t size_ = 0;      // of messages_ that are not free
+    std::vector<peer> peers_;   // by rank
+    rank_t first_ = no_rank, last_ = no_rank;
+    bool has_untried_ = false;
+    bool data_waits_ = false, has_cleared_ = false;
     spare_bytes spare_;
-    std::uint32_t next_id_ = 0;
 };
 using outbox = basic_outbox<0>;
 
