@@ -91,6 +91,7 @@
 #include <bough/core/deadline.hpp>
 #include <bough/core/freeze.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/random.hpp>
 #include <bough/core/rank.hpp>

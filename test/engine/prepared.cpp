@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "engine/port.hpp"
 #include "support/catch.hpp"
+#include "support/huge_memory.hpp"
 #include <bough/engine/prepared.hpp>
 
 #include <array>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 using namespace bough;
@@ -91,6 +93,23 @@ TEST_CASE("prepared: planes are apart, aligned, and as long as the blocks that a
         if (plane != 0) CHECK(first.data >= sent[2 * plane - 1].data + 48);
     }
     CHECK(work.scratch_bytes() <= 3 * 128 + 64);
+}
+
+// On a machine of 32 bits, a plan of some planes for vectors of 1.5 GiB was such a case.
+TEST_CASE("prepared: scratch that no memory can hold is refused, and not taken for short") {
+    if (!bough_test::may_ask_for_huge_memory) return;
+    const slice first{scratch(0), 0, 1}, second{scratch(1), 0, 1};
+    std::vector<step> apart{send_step(1, first), send_step(1, second)};
+    std::vector<step> in_parts{receive_step(1, first), receive_step(1, second), receive_step(1, first)};
+    in_parts[0].more = in_parts[1].more = true;
+    for (const auto& steps : {apart, in_parts}) {
+        prepared work(bind_steps(steps, 1));
+        const call huge{.count = std::uint64_t{1} << 60, .element_bytes = 8}; // two planes are 2^64 bytes
+        CHECK_THROWS_AS(work.prepare(huge), std::bad_alloc);
+        CHECK(work.scratch_bytes() == 0);
+        work.prepare({.count = 4, .element_bytes = 8});
+        CHECK(work.scratch_bytes() != 0);
+    }
 }
 
 TEST_CASE("prepared: scratch grows, and stays for smaller calls") {

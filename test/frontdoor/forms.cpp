@@ -9,6 +9,7 @@
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/self.hpp>
 #include <bough/tree/chain.hpp>
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
@@ -62,6 +63,20 @@ struct append { // of decimal digits: associative, does not commute
         return boxed(*a * shift + *b);
     }
 };
+// One byte here, 64 on the way.
+struct spread {
+    spread() = default;
+    spread(const spread& other) : value(other.value) {}
+    spread& operator=(const spread& other) {
+        value = other.value;
+        return *this;
+    }
+    unsigned char value = 0;
+};
+static_assert(sizeof(spread) == 1 && !std::is_trivially_copyable_v<spread>);
+struct plus_spread {
+    spread operator()(const spread& a, const spread&) const { return a; }
+};
 struct modular { // an op with state
     std::uint64_t modulus;
     std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return (a + b) % modulus; }
@@ -69,6 +84,12 @@ struct modular { // an op with state
 
 } // namespace
 
+template <>
+struct bough::wire<spread> {
+    static constexpr std::size_t size = 64;
+    static void encode(const spread& v, std::span<std::byte, size> out) noexcept { out[0] = std::byte{v.value}; }
+    static spread decode(std::span<const std::byte, size>) noexcept { return {}; }
+};
 template <>
 struct bough::wire<boxed> {
     static constexpr std::size_t size = 3; // as tight as this test needs
@@ -170,6 +191,15 @@ TEST_CASE("front doors: elements that own memory travel by their wire form") {
               bad += !is(x, 77);
               return bad;
           }) == 0);
+}
+
+TEST_CASE("front doors: elements whose wire form is longer than any memory are refused") {
+    if constexpr (sizeof(std::size_t) != 4) return; // with 64 bits, no machine has the elements
+    communicator comm{self{}};
+    std::vector<spread> x((std::size_t{1} << 26) + 1); // 64 MiB, and a little more than 4 GiB as messages
+    status result;
+    allreduce(comm, x, plus_spread{}, recursive_doubling{}, result);
+    CHECK(result.code == errc::size_overflow);
 }
 
 TEST_CASE("front doors: an op with state, and one that is a lambda") {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <mutex>
 #include <span>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -298,6 +299,14 @@ TEST_CASE("combine costs are each rank's own, per element, and do not hang on wh
             CHECK(found.costs.combine_ns(r, 8 * elements) <= 4 * least + 100'000); // others want the cores too
         }
     CHECK(found.costs.combine_ns(1, 64) > 1.5 * found.costs.combine_ns(2, 64));
+}
+
+TEST_CASE("costs of messages longer than any memory are not measured") {
+    in_process{3}.run([&](auto transport) {
+        communicator comm{std::move(transport)};
+        const auto found = measure_heterogeneous(comm, {.long_bytes = ~std::uint64_t{0}});
+        CHECK(std::string(found.error.argument) == "bytes: no memory is so long");
+    });
 }
 
 TEST_CASE("every rank gets the same costs, one for each rank, not negative; two ranks are too few") {

@@ -72,6 +72,14 @@ TEST_CASE(
     for (const measurement& other : found) CHECK(other.fit.model == m);
 }
 
+TEST_CASE("serial: messages longer than any memory are refused") {
+    communicator comm{self{}};
+    for (const std::uint64_t bytes : {~std::uint64_t{0}, (~std::uint64_t{0} >> 1) + 1}) {
+        CHECK(std::string(measure(comm, {.long_bytes = bytes}).fit.error.argument) == "bytes: no memory is so long");
+        CHECK(std::string(measure(comm, {.short_bytes = bytes}).fit.error.argument) == "bytes: no memory is so long");
+    }
+}
+
 TEST_CASE("serial: too few ranks are told") {
     communicator comm{self{}};
     const measurement found = measure(comm, {.repetitions = 1});

@@ -7,6 +7,7 @@
 #include <bough/transport/self.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -138,6 +139,16 @@ TEST_CASE("without time, the two shortest sizes are timed all the same") {
         for (const auto& s : found.samples) longest = std::max(longest, s.bytes);
         CHECK(longest == 1024);
         CHECK_FALSE(found.fit.error);
+    });
+}
+
+TEST_CASE("messages longer than any memory are refused, a burst of them counted in all") {
+    bough::in_process{2}.run([&](auto transport) {
+        bough::communicator comm{std::move(transport)};
+        for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} / 9 + 9}) {
+            const auto found = bough::measure_transfers(comm, {.bytes = {8, bytes}});
+            CHECK(std::string(found.fit.error.argument) == "bytes: no memory is so long");
+        }
     });
 }
 

@@ -33,10 +33,11 @@ constexpr slice into(block_t first, block_t count = 1) { return {bough::output, 
 // What a trace file says that was given these plans.
 struct read_back {
     bool is_read = false;
+    std::size_t rest = 0; // bytes that were not read
     detail::read_part part;
     std::string fault;
 };
-read_back through_file(const std::vector<traced_plan>& plans) {
+read_back through_file(const std::vector<traced_plan>& plans, std::uint64_t says_bytes = 0) {
     const std::string name = "/tmp/bough_test_" + std::to_string(::getpid()) + ".read.trace";
     {
         const std::shared_ptr<trace_place> place = trace_file(name);
@@ -47,11 +48,14 @@ read_back through_file(const std::vector<traced_plan>& plans) {
         CHECK_FALSE(its->knows(99));
     }
     std::ifstream in(name, std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (says_bytes != 0)
+        std::memcpy(bytes.data() + offsetof(detail::trace_header, bytes), &says_bytes, sizeof says_bytes);
     std::remove(name.c_str());
     std::span<const std::byte> rest = std::as_bytes(std::span(bytes.data(), bytes.size()));
     read_back made;
     made.is_read = detail::read_trace(rest, made.part, made.fault);
+    made.rest = rest.size();
     return made;
 }
 bool is_same(const traced_cost& a, const traced_cost& b) {
@@ -105,6 +109,19 @@ TEST_CASE("read_trace: a plan is read as it was written, with as much of its nam
         for (std::size_t i = 0; i != costs.size(); ++i) CHECK(is_same(its.costs[i], costs[i]));
         CHECK(made.part.plans[1].name == "next");
         CHECK(made.part.plans[1].steps.empty());
+    }
+}
+
+TEST_CASE("read_trace: a part that says to be longer than any file is read as far as it goes") {
+    const std::vector<step> steps{send_step(2, from(0))};
+    const std::vector<traced_plan> plans{{.id = 1, .name = "it", .blocks = blocks, .steps = steps}};
+    constexpr std::uint64_t four_gib = std::uint64_t{1} << 32; // of a length of 32 bits, nothing is left
+    for (const std::uint64_t said : {four_gib, four_gib + 64, 3 * four_gib + 640, std::uint64_t{1} << 63}) {
+        const read_back made = through_file(plans, said);
+        CHECK(made.is_read);
+        CHECK(made.rest == 0);
+        CHECK(made.fault.substr(0, 6) == "is cut");
+        CHECK(made.part.plans.size() == 1);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/huge_memory.hpp"
 #include "support/sample.hpp"
 #include <bough/concepts/explain_transport.hpp>
 #include <bough/testing/transport_conformance.hpp>
@@ -55,6 +56,14 @@ TEST_CASE("in_process: an end knows its group") {
     CHECK(ends[0].oversubscribed());
     CHECK(in_process(7).size() == 7);
     CHECK_FALSE(in_process(2, {.cores = 2}).connect(0).oversubscribed());
+}
+
+TEST_CASE("in_process: memory for late ranks that no machine has is not there") {
+    if (!bough_test::may_ask_for_huge_memory) return;
+    for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 64}) {
+        in_process world(2, {.common_bytes = bytes});
+        CHECK(world.connect(0).common(1, 128, 64).empty());
+    }
 }
 
 TEST_CASE("in_process: rings go round under two threads, with long messages in between") {

@@ -11,6 +11,7 @@
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/schedule/any_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
@@ -199,7 +200,9 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
         const std::size_t out_count = typed.in_parts ? typed.out_part.count : typed.count;
         const std::size_t out_first = typed.in_parts ? in_count : 0;
         auto&& staged = comm.template room<std::byte>();
-        staged.resize((out_first + out_count) * size);
+        const std::uint64_t needed = capped_product(capped_sum(out_first, out_count), size);
+        if (!fits_memory(needed)) return comm.refuse(status{.code = errc::size_overflow});
+        staged.resize(static_cast<std::size_t>(needed));
         std::byte* const from = staged.data();
         const std::byte* const result = from + out_first * size;
         const auto encode = [in = typed.in, in_count, from] { return encode_all(in, in_count, from); };

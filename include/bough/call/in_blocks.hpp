@@ -8,6 +8,7 @@
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/in_series.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/identity.hpp>
@@ -36,6 +37,7 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         using block = std::array<std::byte, O::block_bytes>;
         if (const status bad = detail::check_data(in.data(), in.size(), sizeof(T))) return comm.refuse(bad);
         const std::size_t count = O::blocks_of(in.size());
+        if (!fits_memory(capped_product(count, sizeof(block)))) return comm.refuse(status{.code = errc::size_overflow});
         const O& held = comm.hold(op);
         auto&& bytes = comm.template room<std::byte>();
         bytes.resize(count * sizeof(block));

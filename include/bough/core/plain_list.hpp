@@ -8,6 +8,7 @@
 #define BOUGH_CORE_PLAIN_LIST_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/memory_size.hpp>
 
 #include <cstddef>
 #include <new>
@@ -167,10 +168,11 @@ private:
     // At run time the memory is raw: nothing is written there twice.
     static constexpr E* allocate(std::size_t count) {
         if (std::is_constant_evaluated()) return new E[count];
+        const std::size_t bytes = memory_size(capped_product(count, sizeof(E)));
         if constexpr (alignof(E) > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
-            return static_cast<E*>(::operator new (count * sizeof(E), std::align_val_t{alignof(E)}));
+            return static_cast<E*>(::operator new (bytes, std::align_val_t{alignof(E)}));
         else
-            return static_cast<E*>(::operator new(count * sizeof(E)));
+            return static_cast<E*>(::operator new(bytes));
     }
     static constexpr void free(E* memory) noexcept {
         if (std::is_constant_evaluated())

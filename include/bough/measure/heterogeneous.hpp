@@ -33,6 +33,7 @@
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/model/heterogeneous.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -250,6 +251,10 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
         found.error = invalid_argument("ranks: costs of single ranks need three");
         return found;
     }
+    if (!detail::fits_memory(options.long_bytes)) {
+        found.error = invalid_argument("bytes: no memory is so long");
+        return found;
+    }
     // For each size the times of round trips and then of bursts, in the order that
     // detail::costs_of_times expects.
     const std::uint64_t sizes[2] = {options.short_bytes, options.long_bytes};
@@ -303,6 +308,7 @@ heterogeneous_measurement measure_heterogeneous(communicator<X>& comm, const het
 template <class X, TreeSource S>
 double broadcast_latency_ns(communicator<X>& comm, const S& tree, root from, std::uint64_t bytes,
                             const model::heterogeneous& costs, std::uint32_t repetitions = 15) {
+    BOUGH_EXPECTS(detail::fits_memory(bytes), "bytes: no memory is so long");
     double latency = 0;
     for (rank_t who = 0; who != comm.size(); ++who) {
         if (who == from.rank) continue;

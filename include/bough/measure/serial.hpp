@@ -18,6 +18,7 @@
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/model/fit.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/tree/flat.hpp>
@@ -106,6 +107,10 @@ template <class X>
 measurement measure(communicator<X>& comm, const measure_options& options = {}) {
     BOUGH_EXPECTS(options.max_ranks >= 1 && options.repetitions >= 1, "options: at least one rank and one repetition");
     measurement found;
+    if (!detail::fits_memory(std::max(options.short_bytes, options.long_bytes))) {
+        found.fit.error = invalid_argument("bytes: no memory is so long");
+        return found;
+    }
     const rank_t most = std::min(options.max_ranks, comm.size());
     for (const std::uint64_t bytes : {options.short_bytes, options.long_bytes})
         for (const bool with_op : {false, true})

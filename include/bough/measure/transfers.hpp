@@ -30,6 +30,7 @@
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/communicator.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/model/fit_alpha_beta_gamma.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/tree/flat.hpp>
@@ -216,6 +217,11 @@ transfer_measurement measure_transfers(communicator<X>& comm, const transfer_opt
     transfer_measurement found;
     if (comm.size() < 2) {
         found.fit.error = invalid_argument("ranks: messages need two");
+        return found;
+    }
+    const std::uint64_t longest = *std::max_element(options.bytes.begin(), options.bytes.end());
+    if (!detail::fits_memory(detail::capped_product(longest, detail::transfer_rounds::many))) {
+        found.fit.error = invalid_argument("bytes: no memory is so long");
         return found;
     }
     std::vector<model::transfer_kind> kinds{model::transfer_kind::one_way, model::transfer_kind::exchange,

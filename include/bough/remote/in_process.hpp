@@ -11,6 +11,7 @@
 
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/relax.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/os/forks.hpp>
@@ -67,7 +68,7 @@ private:
             if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
             // Zeros.
             for (rank_state& r : ranks)
-                r.region = std::make_unique<line[]>(static_cast<std::size_t>((o.region_bytes + 63) / 64));
+                r.region = std::make_unique<line[]>(detail::memory_size(detail::capped_sum(o.region_bytes, 63) / 64));
         }
         in_process_regions_options options;
         std::vector<rank_state> ranks;

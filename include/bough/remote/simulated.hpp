@@ -19,6 +19,7 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/event_queue.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/remote/detail/exposed.hpp>
 #include <bough/transport/virtual_network/traffic.hpp>
 
@@ -56,9 +57,9 @@ public:
     regions_world(rank_t ranks, const simulated_regions_options& o, bool in_order)
         : options_(o), ordered_(in_order), random_(o.seed), ranks_(ranks), edges_(std::size_t{ranks} * ranks) {
         BOUGH_EXPECTS(ranks >= 1, "ranks: a group needs at least one rank");
-        options_.region_bytes = (o.region_bytes + 63) / 64 * 64;
+        options_.region_bytes = detail::capped_sum(o.region_bytes, 63) / 64 * 64;
         for (rank_state& r : ranks_) {
-            r.memory = std::make_unique<line[]>(static_cast<std::size_t>(options_.region_bytes / 64)); // zeros
+            r.memory = std::make_unique<line[]>(detail::memory_size(options_.region_bytes / 64)); // zeros
             r.told.assign(ranks, 0);
         }
     }

@@ -7,6 +7,7 @@
 #define BOUGH_REPORT_READ_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/report/call_record.hpp>
 
@@ -100,7 +101,7 @@ bool read_recording(std::span<const std::byte>& bytes, recording& made, std::str
     for (const rank_t r : made.members)
         if (r >= of.size) return no("is broken: it names a rank that the job does not have");
 
-    const std::size_t whole = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(head.bytes));
+    const std::size_t whole = std::min(bytes.size(), memory_size(head.bytes));
     std::vector<call_record> ring((whole - head.calls_at()) / sizeof(call_record));
     if (!ring.empty())
         std::memcpy(static_cast<void*>(ring.data()), bytes.data() + head.calls_at(), ring.size() * sizeof ring[0]);

@@ -7,6 +7,7 @@
 #define BOUGH_REPORT_READ_TRACE_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
@@ -115,7 +116,7 @@ bool read_trace(std::span<const std::byte>& bytes, read_part& made, std::string&
         fault = "is cut: it has " + std::to_string(bytes.size()) + " of " + std::to_string(head.bytes) +
                 " bytes of its last part";
 
-    const std::size_t whole = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(head.bytes));
+    const std::size_t whole = std::min(bytes.size(), memory_size(head.bytes));
     std::span<const std::byte> slots = bytes.subspan(head.slots_at(), whole - head.slots_at());
     while (slots.size() >= sizeof(trace_entry)) {
         trace_entry its;

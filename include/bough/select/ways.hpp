@@ -13,6 +13,7 @@
 #include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/step.hpp>
 #include <bough/model/block_sizes.hpp>
@@ -84,7 +85,7 @@ namespace detail {
 template <SaysWays T>
 void find_range(const T& transport, rank_t peer, message_way& row) {
     const auto is_same = [&](std::uint64_t bytes) {
-        return transport.way_of(peer, static_cast<std::size_t>(bytes), row.combines) == row.way;
+        return transport.way_of(peer, memory_size(bytes), row.combines) == row.way;
     };
     std::uint64_t outside = 0, inside = row.least_bytes;
     if (is_same(0)) {
@@ -145,7 +146,7 @@ void way_teller::add_ways(std::vector<message_way>& made, const void* at, const 
         parts = s.more ? bytes : 0;
         if (s.more) continue;
         message_way row{.combines = is_combined[i] != 0, .count = 1, .least_bytes = bytes, .most_bytes = bytes};
-        row.way = transport.way_of(s.peer, static_cast<std::size_t>(bytes), row.combines);
+        row.way = transport.way_of(s.peer, detail::memory_size(bytes), row.combines);
         if (what.levels != nullptr) {
             const auto& group = what.levels->groups().group_of_rank();
             row.from_far = group[s.peer] != group[me];

@@ -11,6 +11,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/session/outbox.hpp>
 #include <bough/session/unexpected.hpp>
 
@@ -81,7 +82,7 @@ private:
     void make_room(const event& e, control_message& m) {
         if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
             under_way_.reserve(2 * under_way_.size() + 4);
-        m = {e.peer, e.envelope, spare_.of_size(static_cast<std::size_t>(e.bytes))};
+        m = {e.peer, e.envelope, spare_.of_size(detail::memory_size(e.bytes))};
     }
 
     std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id

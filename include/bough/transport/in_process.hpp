@@ -24,6 +24,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/relax.hpp>
 #include <bough/error.hpp>
@@ -226,7 +227,7 @@ public:
         std::atomic<std::byte*>& memory = world_->ranks[owner].common;
         std::byte* at = memory.load(std::memory_order_acquire);
         if (at == nullptr) {
-            void* made = std::calloc(static_cast<std::size_t>(common_bytes()) + 63, 1);
+            void* made = std::calloc(detail::memory_size(detail::capped_sum(common_bytes(), 63)), 1);
             if (made == nullptr) return {};
             if (memory.compare_exchange_strong(at, static_cast<std::byte*>(made), std::memory_order_acq_rel))
                 at = static_cast<std::byte*>(made);

@@ -7,6 +7,7 @@
 #ifndef BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 #define BOUGH_ENGINE_PREPARED_SCRATCH_PLANES_HPP
 
+#include <bough/core/memory_size.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/engine/bound.hpp>
@@ -42,28 +43,30 @@ public:
     }
 
     // Lays out all planes for blocks of these lengths. Takes more memory if the planes need more
-    // than ever before.
+    // than ever before. Planes that no memory can hold are refused like those that it does not hold now.
     void lay_out(const bound_schedule& bound, const block_offsets& blocks) {
         begin_.assign(begin_.size(), 0); // first the bytes of the longest place with parts
         for (std::size_t i = 0; i < bound.places.size(); i += 1 + bound.places[i].parts) {
-            std::size_t bytes = 0;
+            std::uint64_t all = 0;
             for (std::uint32_t part = 1; part <= bound.places[i].parts; ++part)
-                bytes += static_cast<std::size_t>(blocks.length(bound.places[i + part]));
+                all = capped_sum(all, blocks.length(bound.places[i + part]));
+            const std::size_t bytes = memory_size(all);
             if (bytes != 0) begin_[bound.places[i].buffer - 2] = std::max(begin_[bound.places[i].buffer - 2], bytes);
         }
-        std::size_t total = 0;
+        std::uint64_t total = 0;
         auto next = pieces_.begin();
         for (std::size_t k = 0; k != begin_.size(); ++k) {
-            std::size_t bytes = std::exchange(begin_[k], total);
+            std::uint64_t bytes = std::exchange(begin_[k], memory_size(total));
             for (; next != pieces_.end() && next->plane == k; ++next) {
-                next->offset = bytes;
-                bytes += static_cast<std::size_t>(blocks.length(next->first, next->last));
+                next->offset = memory_size(bytes);
+                bytes = capped_sum(bytes, blocks.length(next->first, next->last));
             }
-            total += (bytes + line - 1) / line * line;
+            total = capped_sum(total, capped_sum(bytes, line - 1) / line * line);
         }
-        if (total != 0 && total + line > bytes_) {
-            memory_.reset(new std::byte[total + line]); // not cleared: unused pages are never touched
-            bytes_ = total + line;
+        const std::size_t needed = memory_size(capped_sum(total, line));
+        if (total != 0 && needed > bytes_) {
+            memory_.reset(new std::byte[needed]); // not cleared: unused pages are never touched
+            bytes_ = needed;
         }
     }
 

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_REGION_MEMORY_HPP
 #define BOUGH_TRANSPORT_RDMA_REGION_MEMORY_HPP
 
+#include <bough/core/memory_size.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/transport/rdma/device.hpp>
@@ -38,7 +39,7 @@ public:
     // False: there is not so much memory.
     bool allocate() {
         // Zeros.
-        memory_.reset(new (std::nothrow) fabric_line[static_cast<std::size_t>(ranks_ + bytes_ / 64)]());
+        memory_.reset(new (std::nothrow) fabric_line[memory_size(ranks_ + bytes_ / 64)]());
         return memory_ != nullptr;
     }
     // Pre: it is allocated, and outlives the device. False: so much memory may not be registered.

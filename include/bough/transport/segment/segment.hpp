@@ -11,6 +11,7 @@
 #ifndef BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
 #define BOUGH_TRANSPORT_SEGMENT_SEGMENT_HPP
 
+#include <bough/core/memory_size.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/fd.hpp>
 
@@ -57,7 +58,7 @@ public:
         // kernel kill a process instead of reporting an error.
         rlimit limit{};
         const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-        if ((::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
+        if (!fits_memory(bytes) || (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) ||
             (pages > 0 && page > 0 && bytes / static_cast<std::uint64_t>(page) >= static_cast<std::uint64_t>(pages)))
             return refused;
         if (again([&] { return ::ftruncate(file.get(), static_cast<off_t>(bytes)); }) != 0 ||
@@ -142,6 +143,7 @@ private:
                length % static_cast<std::size_t>(page) == 0 && offset <= bytes_ && length <= bytes_ - offset;
     }
     static status map(int fd, std::uint64_t bytes, int flags, shared_segment& made) noexcept {
+        if (!fits_memory(bytes)) return {.code = errc::no_resources};
         void* at = ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | flags, fd, 0);
         if (at == MAP_FAILED) return {.code = errc::no_resources};
         made.data_ = static_cast<std::byte*>(at);
