@@ -81,7 +81,9 @@ winners find_winners(const map_arguments& typed) {
                    : bough::choose(standard_candidates(found.collective, at, what, options.needed, costs), at, what,
                                    costs, options);
             if (!d) {
-                const auto is_it = [](const bough::prospect& p) { return p.excluded == bough::exclusion::no_price; };
+                const auto is_it = [](const bough::prospect& one) {
+                    return one.excluded == bough::exclusion::no_price;
+                };
                 if (std::any_of(d.prospects.begin(), d.prospects.end(), is_it))
                     throw usage_error("--model", "a cost is infinite, negative or not a number");
                 throw usage_error("--require", "no algorithm has all of that");
