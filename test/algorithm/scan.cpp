@@ -5,8 +5,10 @@
 #include "support/mutants.hpp"
 #include "support/ports.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/exscan/chain.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
+#include <bough/algorithm/scan/chain.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/walk.hpp>
@@ -34,6 +36,15 @@ static_assert(test::proven_for<scan_of<0>, 1, 2, 5>());
 static_assert(test::proven_everywhere<exscan_of<1>>());
 static_assert(test::proven_everywhere<fast_exscan_of<1>>());
 static_assert(test::proven_for<fast_exscan_of<3>, 1, 2, 5, 8>());
+template <block_t Blocks>
+constexpr auto chain_scan_of = [](rank_t size) { return plan_scan(chain_scan{}, {.size = size, .blocks = Blocks}); };
+template <block_t Blocks>
+constexpr auto chain_exscan_of =
+    [](rank_t size) { return plan_exscan(chain_exscan{}, {.size = size, .blocks = Blocks}); };
+static_assert(test::proven_everywhere<chain_scan_of<1>>());
+static_assert(test::proven_everywhere<chain_exscan_of<1>>());
+static_assert(test::proven_for<chain_scan_of<3>, 1, 2, 3, 5>());
+static_assert(test::proven_for<chain_exscan_of<3>, 1, 2, 3, 5>());
 
 // The smallest t with 2^t >= x, by doubling.
 constexpr std::uint32_t ceil_log2(std::uint64_t x) {
@@ -170,6 +181,43 @@ TEST_CASE("exscan, inclusive then exclusive, takes ceil(log2 p) rounds, as few o
     static_assert(inclusive_then_exclusive::inclusive_rounds((rank_t{1} << 31) + 1) == 1);
 }
 
+TEST_CASE("scan and exscan along the chain take p - 2 + n rounds for n blocks, and as few messages as can be") {
+    for (rank_t p = 2; p <= 40; ++p)
+        for (const block_t n : {1u, 2u, 5u}) {
+            CAPTURE(p, n);
+            const plan_traits inclusive = prove(plan_scan(chain_scan{}, {.size = p, .root = p / 2, .blocks = n}));
+            const plan_traits exclusive = prove(plan_exscan(chain_exscan{}, {.size = p, .blocks = n}));
+            for (const plan_traits& traits : {inclusive, exclusive}) {
+                CHECK(traits.rounds == p - 2 + n);
+                CHECK(traits.messages == std::uint64_t{p - 1} * n);
+            }
+            CHECK(inclusive.combines == std::uint64_t{p - 1} * n);
+            CHECK(exclusive.combines == std::uint64_t{p - 2} * n);
+            CHECK(inclusive.scratch_max == n);
+            CHECK(exclusive.scratch_max == (p == 2 ? 0 : 2 * n));
+        }
+    CHECK(prove(plan_scan(chain_scan{}, {.size = 1})).messages == 0);
+    CHECK(prove(plan_exscan(chain_exscan{}, {.size = 1})).messages == 0);
+}
+
+TEST_CASE("chains: the formulas of their headers against the walk") {
+    for (model::alpha_beta_gamma m : {model::alpha_beta_gamma{5000, 1, 0.25}, model::alpha_beta_gamma{0, 1, 1},
+                                      model::alpha_beta_gamma{3000, 0.5, 3}})
+        for (rank_t p = 2; p <= 33; ++p)
+            for (const block_t n : {1u, 2u, 7u, 40u})
+                for (const bool early : {false, true}) {
+                    CAPTURE(p, n, early, m.alpha_ns);
+                    m.early = early;
+                    const double t = m.exchange_ns(1000), g = m.combine_ns(0, 1000);
+                    const double next = early ? (t > g ? t : g) : t + g;
+                    const auto walked = [&](const auto& plan) { return model::walk(plan, m, n * 1000).makespan_ns; };
+                    CHECK(walked(plan_scan(chain_scan{}, {.size = p, .blocks = n})) ==
+                          Approx((p - 1) * (t + g) + (n - 1) * next));
+                    CHECK(walked(plan_exscan(chain_exscan{}, {.size = p, .blocks = n})) ==
+                          Approx((p - 1) * t + (p - 2) * g + (n - 1) * (p == 2 ? t : next)));
+                }
+}
+
 TEST_CASE("exscans: the formulas of their headers against the walk") {
     for (model::alpha_beta_gamma m : {model::alpha_beta_gamma{5000, 1, 0.25}, model::alpha_beta_gamma{0, 1, 1},
                                       model::alpha_beta_gamma{3000, 0.5, 3}})
@@ -203,14 +251,18 @@ TEST_CASE("scans are those of a sequential fold, in place and not; rank 0 gets n
             const auto inclusive = run_with_strings(plan_scan(recursive_doubling_scan{}, {.size = p}), in_place);
             const auto exclusive = run_with_strings(plan_exscan(recursive_doubling_exscan{}, {.size = p}), in_place);
             const auto fast = run_with_strings(plan_exscan(inclusive_then_exclusive{}, {.size = p}), in_place);
+            const auto chained = run_with_strings(plan_scan(chain_scan{}, {.size = p}), in_place);
+            const auto chained_below = run_with_strings(plan_exscan(chain_exscan{}, {.size = p}), in_place);
             std::string below = in_place ? "<0>" : "unwritten";
             std::string fold;
             for (rank_t r = 0; r != p; ++r) {
                 REQUIRE(exclusive[r] == below);
                 REQUIRE(fast[r] == below);
+                REQUIRE(chained_below[r] == below);
                 fold += "<" + std::to_string(r) + ">";
                 below = fold;
                 REQUIRE(inclusive[r] == fold);
+                REQUIRE(chained[r] == fold);
             }
         }
 }
@@ -222,6 +274,8 @@ TEST_CASE("several blocks, and none") {
             CHECK(verify(plan_scan(recursive_doubling_scan{}, {.size = p, .blocks = blocks})));
             CHECK(verify(plan_exscan(recursive_doubling_exscan{}, {.size = p, .blocks = blocks})));
             CHECK(verify(plan_exscan(inclusive_then_exclusive{}, {.size = p, .blocks = blocks})));
+            CHECK(verify(plan_scan(chain_scan{}, {.size = p, .blocks = blocks})));
+            CHECK(verify(plan_exscan(chain_exscan{}, {.size = p, .blocks = blocks})));
         }
 }
 
@@ -231,5 +285,7 @@ TEST_CASE("no mutant of a scan passes for it") {
         CHECK(test::spoil(plan_scan(recursive_doubling_scan{}, {.size = p})) != 0);
         CHECK(test::spoil(plan_exscan(recursive_doubling_exscan{}, {.size = p})) != 0);
         CHECK(test::spoil(plan_exscan(inclusive_then_exclusive{}, {.size = p, .blocks = 2})) != 0);
+        CHECK(test::spoil(plan_scan(chain_scan{}, {.size = p, .blocks = 2})) != 0);
+        CHECK(test::spoil(plan_exscan(chain_exscan{}, {.size = p, .blocks = 2})) != 0);
     }
 }

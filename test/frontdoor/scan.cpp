@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "frontdoor/forms.hpp"
-#include "support/direct.hpp"
 #include "support/guarded.hpp"
+#include <bough/algorithm/exscan/chain.hpp>
+#include <bough/algorithm/scan/chain.hpp>
 #include <bough/exscan.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/scan.hpp>
@@ -122,7 +123,7 @@ struct bough::wire<boxed> {
 
 TEST_CASE("scan and exscan: any size, in rank order; exscan leaves rank 0 as it is") {
     SECTION("automatic") { check_all(automatic{}, automatic{}); }
-    SECTION("an algorithm") { check_all(test::chain_scan{}, test::chain_exscan{}); }
+    SECTION("an algorithm") { check_all(chain_scan{}, chain_exscan{}); }
 }
 
 TEST_CASE("scan and exscan: elements with a wire form of their own") {
@@ -147,13 +148,9 @@ TEST_CASE("scan and exscan: elements with a wire form of their own") {
 
 namespace {
 struct reversed_scan { // combines the wrong way round, and says so by saying nothing
-    constexpr void emit(const dimensions& at, rank_t r, StepSink auto& out) const {
-        test::chain_scan{}.emit(at, r, out);
-    }
+    constexpr void emit(const dimensions& at, rank_t r, StepSink auto& out) const { chain_scan{}.emit(at, r, out); }
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
-    constexpr block_t scratch(const dimensions& at, rank_t r) const noexcept {
-        return test::chain_scan{}.scratch(at, r);
-    }
+    constexpr block_t scratch(const dimensions& at, rank_t r) const noexcept { return chain_scan{}.scratch(at, r); }
     constexpr status check(const dimensions&) const noexcept { return {}; }
     friend constexpr bool operator==(const reversed_scan&, const reversed_scan&) = default;
 };
@@ -179,9 +176,9 @@ TEST_CASE("scan and exscan: what breaks a rule is named") {
     check_forms([&](auto&... r) { scan(comm, in, out, unknown, reversed_scan{}, r...); }, errc::unsupported, "op: ");
     check_forms([&](auto&... r) { scan(comm, in, out, unknown, r...); }, errc::ok);
     check_forms([&](auto&... r) { exscan(comm, in, unknown, r...); }, errc::ok);
-    const auto of_two = plan_scan(test::chain_scan{}, {.size = 2});
+    const auto of_two = plan_scan(chain_scan{}, {.size = 2});
     check_forms([&](auto&... r) { scan(comm, in, out, plus{}, of_two, r...); }, bad, "plan: its size");
-    const auto of_one = plan_exscan(test::chain_exscan{}, {.size = 1, .blocks = 3});
+    const auto of_one = plan_exscan(chain_exscan{}, {.size = 1, .blocks = 3});
     check_forms([&](auto&... r) { exscan(comm, in, out, plus{}, of_one, r...); }, errc::ok);
     check_forms([&](auto&... r) { scan(comm, none, plus{}, r...); }, errc::ok);
     CHECK_FALSE(comm.poison());

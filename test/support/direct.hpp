@@ -72,46 +72,6 @@ struct direct_allgather : detail::one_block_a_rank {
     friend constexpr bool operator==(const direct_allgather&, const direct_allgather&) = default;
 };
 
-// From rank to rank.
-struct chain_scan : detail::any_blocks {
-    using serves = bough::goals<bough::goal::scan>;
-    constexpr void emit(const bough::dimensions& at, bough::rank_t rank, bough::StepSink auto& out) const {
-        using namespace bough;
-        const slice mine{input, 0, at.blocks}, below = mine.in(bough::scratch(0)), result = mine.in(output);
-        if (rank != 0) {
-            out.receive(rank - 1, below);
-            out.combine(below, mine, result);
-        } else {
-            out.copy(mine, result);
-        }
-        if (rank + 1 != at.size) out.send(rank + 1, result);
-    }
-    constexpr bough::block_t scratch(const bough::dimensions& at, bough::rank_t rank) const noexcept {
-        return rank == 0 ? 0 : at.blocks;
-    }
-    constexpr bool keeps_rank_order(const bough::dimensions&) const noexcept { return true; }
-    friend constexpr bool operator==(const chain_scan&, const chain_scan&) = default;
-};
-struct chain_exscan : detail::any_blocks {
-    using serves = bough::goals<bough::goal::exscan>;
-    constexpr void emit(const bough::dimensions& at, bough::rank_t rank, bough::StepSink auto& out) const {
-        using namespace bough;
-        const slice mine{input, 0, at.blocks}, below = mine.in(bough::scratch(0)), next = mine.in(bough::scratch(1));
-        const bool last = rank + 1 == at.size;
-        if (rank != 0) {
-            out.receive(rank - 1, below);
-            if (!last) out.combine(below, mine, next);
-            out.copy(below, mine.in(output));
-        }
-        if (!last) out.send(rank + 1, rank == 0 ? mine : next);
-    }
-    constexpr bough::block_t scratch(const bough::dimensions& at, bough::rank_t rank) const noexcept {
-        return rank == 0 ? 0 : rank + 1 == at.size ? at.blocks : 2 * at.blocks;
-    }
-    constexpr bool keeps_rank_order(const bough::dimensions&) const noexcept { return true; }
-    friend constexpr bool operator==(const chain_exscan&, const chain_exscan&) = default;
-};
-
 // Every block goes straight to its rank.
 struct direct_alltoall : detail::one_block_a_pair {
     using serves = bough::goals<bough::goal::alltoall>;

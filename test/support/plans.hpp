@@ -30,6 +30,7 @@
 #include <bough/algorithm/circulant.hpp>
 #include <bough/algorithm/composed.hpp>
 #include <bough/algorithm/double_tree.hpp>
+#include <bough/algorithm/exscan/chain.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
@@ -43,6 +44,7 @@
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reverse.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/algorithm/scan/chain.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/algorithm/swing.hpp>

@@ -325,12 +325,14 @@ TEST_CASE("the algorithms of the playground in C++") {
     }
     {
         using goal = bough::goal::scan;
-        check_written<goal>("scan", {PLAYGROUND_WRITTEN(bough::recursive_doubling_scan{})});
+        check_written<goal>(
+            "scan", {PLAYGROUND_WRITTEN(bough::recursive_doubling_scan{}), PLAYGROUND_WRITTEN(bough::chain_scan{})});
     }
     {
         using goal = bough::goal::exscan;
         check_written<goal>("exscan", {PLAYGROUND_WRITTEN(bough::recursive_doubling_exscan{}),
-                                       PLAYGROUND_WRITTEN(bough::inclusive_then_exclusive{})});
+                                       PLAYGROUND_WRITTEN(bough::inclusive_then_exclusive{}),
+                                       PLAYGROUND_WRITTEN(bough::chain_exscan{})});
     }
     {
         using goal = bough::goal::alltoall;

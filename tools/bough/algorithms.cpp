@@ -26,6 +26,7 @@
 #include <bough/algorithm/bucket.hpp>
 #include <bough/algorithm/by_owner.hpp>
 #include <bough/algorithm/circulant.hpp>
+#include <bough/algorithm/exscan/chain.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/algorithm/gather/tree.hpp>
@@ -40,6 +41,7 @@
 #include <bough/algorithm/reduce_scatter/pairwise.hpp>
 #include <bough/algorithm/reduce_scatter/recursive_halving.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/algorithm/scan/chain.hpp>
 #include <bough/algorithm/scan/recursive_doubling.hpp>
 #include <bough/algorithm/scatter/tree.hpp>
 #include <bough/algorithm/swing.hpp>
@@ -176,10 +178,12 @@ std::span<const named_algorithm> named_algorithms(collective c) {
                       reduce_scatter = reduce_scatter_list(), allgather = allgather_list();
     static const list barrier{{"recursive_doubling", "recursive_doubling", bough::recursive_doubling{}},
                               {"dissemination", "dissemination", bough::dissemination{}}};
-    static const list scan{{"recursive_doubling", "recursive_doubling_scan", bough::recursive_doubling_scan{}}};
+    static const list scan{{"recursive_doubling", "recursive_doubling_scan", bough::recursive_doubling_scan{}},
+                           {"chain", "chain_scan", bough::chain_scan{}}};
     static const list exscan{
         {"recursive_doubling", "recursive_doubling_exscan", bough::recursive_doubling_exscan{}},
-        {"inclusive_then_exclusive", "inclusive_then_exclusive", bough::inclusive_then_exclusive{}}};
+        {"inclusive_then_exclusive", "inclusive_then_exclusive", bough::inclusive_then_exclusive{}},
+        {"chain", "chain_exscan", bough::chain_exscan{}}};
     static const list alltoall{
         {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
         {"bruck", "bruck_alltoall", bough::bruck_alltoall{}, [](bough::rank_t ports) -> bough::any_algorithm {
