@@ -7,6 +7,8 @@
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/exscan.hpp>
+#include <bough/gather.hpp>
 #include <bough/launch.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/location.hpp>
@@ -14,6 +16,7 @@
 #include <bough/reduce.hpp>
 #include <bough/reduce_scatter.hpp>
 #include <bough/scan.hpp>
+#include <bough/scatter.hpp>
 #include <bough/transport/shared_memory.hpp>
 #include <bough/transport/tcp.hpp>
 
@@ -49,6 +52,11 @@ public:
         bough::reduce_scatter(comm_, std::span(in), std::span(out), bough::plus{});
     }
     void scan(const values& in, values& out) { bough::scan(comm_, std::span(in), std::span(out), bough::plus{}); }
+    void exscan(const values& in, values& out) { bough::exscan(comm_, std::span(in), std::span(out), bough::plus{}); }
+    void gather(const values& in, values& out) { bough::gather(comm_, std::span(in), std::span(out), bough::root{0}); }
+    void scatter(const values& in, values& out) {
+        bough::scatter(comm_, std::span(in), std::span(out), bough::root{0});
+    }
     void alltoall(const values& in, values& out) { bough::alltoall(comm_, std::span(in), std::span(out)); }
     using located = bough::value_location<double, std::uint64_t>;
     void locate(const std::vector<located>& in, std::vector<located>& out) {
