@@ -218,6 +218,7 @@
 #include <bough/select/know_network.hpp>
 #include <bough/select/known_network.hpp>
 #include <bough/select/late_ranks.hpp>
+#include <bough/select/near_prices.hpp>
 #include <bough/select/on_network.hpp>
 #include <bough/select/pack_trees.hpp>
 #include <bough/select/print_decision.hpp>

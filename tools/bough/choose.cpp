@@ -137,7 +137,8 @@ int choose_neighbours(const choose_arguments& typed, collective c) {
         throw usage_error("--ranks",
                           "--neighbours are of " + std::to_string(who.ranks) + " ranks, not of " + typed.ranks);
     if (who.ranks > 4096) throw usage_error("--neighbours", "at most 4096 ranks, since each has a block");
-    const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    const bough::choose_options options{
+        .needed = parse_requirements(typed.require), .price_all = typed.all, .in_a_loop = true};
     const auto sizes = bytes_of(c, typed.bytes, "64K");
     if (const auto on = parse_priced_network(typed.network, typed.model, typed.eager, who.ranks))
         return choose_over_network(
@@ -173,7 +174,8 @@ int choose_among(const choose_arguments& typed, bough::rank_t ranks, asked_ranks
     const collective c = find_collective(typed.collective);
     const auto root = static_cast<bough::rank_t>(parse_number("--root", typed.root, 0, ranks - 1));
     const auto sizes = bytes_of(c, typed.bytes, "64K");
-    const bough::choose_options options{.needed = parse_requirements(typed.require), .price_all = typed.all};
+    const bough::choose_options options{
+        .needed = parse_requirements(typed.require), .price_all = typed.all, .in_a_loop = true};
     const bool by_model = asked == nullptr || !typed.model.empty();
     std::vector<std::uint64_t> arrivals;
     if (!typed.arrivals.empty()) {

@@ -24,7 +24,7 @@ decision standard_decision(const dimensions& at, const problem& what, const any_
                            const requirements& needed) {
     const candidate_list from = standard_candidates<Goal>(at, what, needed, costs);
     if (what.network != nullptr) return what.network->choose(from, at, what, needed);
-    return choose(from, at, what, costs, {.needed = needed});
+    return choose(from, at, what, costs, {.needed = needed, .in_a_loop = true});
 }
 
 // The algorithm and blocks that were chosen for another root, if they may be taken here, too.

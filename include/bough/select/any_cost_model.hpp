@@ -30,6 +30,7 @@
 #include <bough/schedule/claims.hpp>
 #include <bough/select/any_cost_model/busy_rank.hpp>
 #include <bough/select/any_cost_model/pricing.hpp>
+#include <bough/select/any_cost_model/work_of_rank.hpp>
 #include <bough/select/plan_ref.hpp>
 
 #include <algorithm>
@@ -53,6 +54,9 @@ struct problem {
     // How many the ranks share, equal on all ranks; no_rank: each rank has its own.
     rank_t cores = no_rank;
     double switch_ns = 1000; // the time to give a core from one rank to the next
+    // A rank may be done before others have begun, so that calls overlap (detail::goes_one_way): choose
+    // sets it.
+    bool one_way = false;
     // The op's result does not depend on the order of combining (is_exact_v).
     bool exact_op = false;
     const two_levels* levels = nullptr; // which ranks are near each other, if some are
@@ -106,6 +110,7 @@ template <CostModel M>
 struct shared_cores {
     const M& model;
     double turn_ns; // the time until a rank that waits has the core again
+    double wake_ns; // what each message costs the core of its sender besides: it wakes its receiver
     rank_t late;    // as in the problem
     double late_ns;
 
@@ -141,7 +146,8 @@ template <CostModel M>
 constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_t size) {
     BOUGH_EXPECTS(what.cores >= 1, "cores: at least one");
     const rank_t ranks_per_core = what.cores >= size ? 1 : (size + what.cores - 1) / what.cores;
-    return {model, ranks_per_core == 1 ? 0 : what.switch_ns * ranks_per_core, what.late,
+    const double switch_ns = ranks_per_core == 1 ? 0 : what.switch_ns;
+    return {model, what.one_way ? switch_ns : switch_ns * ranks_per_core, what.one_way ? switch_ns : 0, what.late,
             static_cast<double>(what.late_ns)};
 }
 
@@ -158,51 +164,51 @@ constexpr double last_arrival_ns(const M& model, const problem& what, rank_t siz
     }
 }
 
-// The sink that adds up how long the steps of one rank keep its core busy.
-template <CostModel M>
-class work_of_rank {
-public:
-    constexpr work_of_rank(const M& model, const model::block_sizes& sizes, rank_t rank)
-        : model_(model), sizes_(sizes), rank_(rank) {}
-
-    constexpr double ns() const noexcept { return ns_; }
-
-    constexpr void send_part(rank_t, slice from) { part_bytes_ += sizes_.bytes_of(from); }
-    constexpr void receive_part(rank_t, slice into) { part_bytes_ += sizes_.bytes_of(into); }
-    constexpr void send(rank_t to, slice from) { ns_ += model_.send_ns(rank_, to, message(from)); }
-    constexpr void receive(rank_t from, slice into) { ns_ += model_.receive_ns(from, rank_, message(into)); }
-    constexpr void combine(slice, slice, slice out) { ns_ += model_.combine_ns(rank_, sizes_.bytes_of(out)); }
-    constexpr void copy(slice, slice to) { ns_ += model_.copy_ns(rank_, sizes_.bytes_of(to)); }
-
-private:
-    constexpr std::uint64_t message(const slice& s) {
-        const std::uint64_t bytes = part_bytes_ + sizes_.bytes_of(s);
-        part_bytes_ = 0;
-        return bytes;
-    }
-
-    const M& model_;
-    const model::block_sizes& sizes_;
-    rank_t rank_;
-    std::uint64_t part_bytes_ = 0;
-    double ns_ = 0;
-};
-
 // The time that the work of all ranks takes on the cores that they share; 0 if each rank has its
 // own. `size` is that of the group: the plan may show one rank for all.
 template <CostModel M, Plan P>
-constexpr double shared_work_ns(const M& model, const problem& what, const P& plan, rank_t size,
+constexpr double shared_work_ns(const shared_cores<M>& model, const problem& what, const P& plan, rank_t size,
                                 const model::folded_ranks* fold = nullptr) {
     if (what.cores >= size) return 0;
     const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
     double ns = 0;
     for (rank_t r = 0; r != plan.size(); ++r) {
         if (fold != nullptr && !fold->stands_for_others(r)) continue;
-        work_of_rank sink(model, sizes, r);
+        work_of_rank sink(model, sizes, r, model.wake_ns);
         plan.emit(r, sink);
         ns += sink.ns();
     }
     return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
+}
+
+// A plan of so many steps is worth a look at the work of all ranks.
+inline constexpr std::uint64_t steps_looked_at = std::uint64_t{1} << 14;
+
+// What a call takes in a loop of calls that overlap: its busiest rank is always at work, or, if ranks
+// share cores, these are. Of a plan of many steps a few ranks tell.
+template <CostModel M, Plan P, class Ranks>
+constexpr double loop_ns(const shared_cores<M>& model, const problem& what, const P& plan, const Ranks& few,
+                         std::uint64_t steps) {
+    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
+    const bool shares = what.cores < plan.size(), looks_at_all = shares && steps <= steps_looked_at;
+    double busiest_ns = 0, root_ns = 0, others_ns = 0;
+    rank_t others = 0;
+    const auto look = [&](rank_t r) {
+        work_of_rank sink(model, sizes, r, model.wake_ns);
+        plan.emit(r, sink);
+        busiest_ns = std::max(busiest_ns, sink.busy_ns());
+        if (r == plan.root())
+            root_ns = sink.ns();
+        else
+            others_ns += sink.ns(), ++others;
+    };
+    if (looks_at_all)
+        for (rank_t r = 0; r != plan.size(); ++r) look(r);
+    else
+        for (const rank_t r : few)
+            if (r < plan.size()) look(r);
+    if (!shares || others == 0) return busiest_ns;
+    return std::max(busiest_ns, (root_ns + others_ns / others * (plan.size() - 1)) / what.cores);
 }
 
 } // namespace detail
@@ -214,6 +220,7 @@ struct cost_bound {
     std::uint64_t steps = 0;
     double alike_ns = 0; // an estimate of the price of a plan in which all ranks do much alike
     bool waits = false;  // do some messages wait for their receivers?
+    double loop_ns = 0;  // what a call takes in a loop; 0 if the problem does not go one way
 };
 
 // How a plan is walked.
@@ -390,7 +397,8 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     // The root may have much more to do than the others, and some of them more than most.
     std::array<std::uint64_t, 3> others{};
     std::size_t known = 0;
-    for (const rank_t r : {root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late}) {
+    const std::array<rank_t, 6> few{root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late};
+    for (const rank_t r : few) {
         if (r >= size) continue;
         detail::busy_rank sink(seen, sizes, r);
         plan.emit(r, sink);
@@ -404,6 +412,7 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     }
     const auto [a, b, c] = others; // the middle one of three, the larger one of two
     found.steps += (known == 3 ? std::max(std::min(a, b), std::min(std::max(a, b), c)) : std::max(a, b)) * (size - 1);
+    if (what.one_way) found.loop_ns = detail::loop_ns(seen, what, plan, few, found.steps);
     return found;
 }
 

@@ -16,6 +16,12 @@
 // the same time, so the work of all ranks, divided by the cores, is added to the walk. So trees,
 // which have the fewest messages, win there.
 //
+// Some collectives go one way: in a broadcast, a reduce or a scan a rank may be done before others have
+// begun. There most of the ranks that share a core have nothing to do at a time, so a message is seen
+// later by one switch only; but each message wakes its receiver, and that switch is work of its sender.
+// Their calls overlap if they are made in a loop, and then the busiest rank decides what one takes.
+// choose_options::in_a_loop lets that count, too: bough/select/near_prices.hpp.
+//
 // The second form walks no more plans than it must. It takes the candidates in the order of a lower
 // bound (the time that the busiest of a few ranks is busy), and stops when the bound says that the
 // rest cannot win. Large plans that say how their time grows are priced from smaller ones
@@ -36,6 +42,7 @@
 #include <bough/select/alike_ranks.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
+#include <bough/select/near_prices.hpp>
 #include <bough/select/steady_price.hpp>
 #include <bough/select/ways.hpp>
 
@@ -48,18 +55,42 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+
+// May a rank be done with this collective before others have begun?
+constexpr bool goes_one_way(std::uint8_t kind) noexcept {
+    return kind == goal::broadcast::kind || kind == goal::reduce::kind || kind == goal::gather::kind ||
+           kind == goal::scatter::kind || kind == goal::scan::kind || kind == goal::exscan::kind;
+}
+// The problem as a collective has it.
+constexpr problem problem_of_kind(std::uint8_t kind, problem what) noexcept {
+    what.one_way = goes_one_way(kind);
+    return what;
+}
+// The goal of a plan_ref is not known.
+template <class Goal>
+constexpr problem problem_of_goal(const Goal&, const problem& what) noexcept {
+    if constexpr (requires { Goal::kind; })
+        return problem_of_kind(Goal::kind, what);
+    else
+        return what;
+}
+
+} // namespace detail
+
 // What a plan is expected to take, in ns. Infinite or NaN if it has no price: it does not end, or a cost
 // is infinite, negative or NaN.
 template <CostModel M, Plan P>
 constexpr double price_of(const M& model, const problem& what, const P& plan) {
-    const auto seen = detail::share_cores(model, what, plan.size());
+    const problem its = detail::problem_of_goal(plan.goal(), what);
+    const auto seen = detail::share_cores(model, its, plan.size());
     const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
     if (walked.deadlock()) return std::numeric_limits<double>::infinity();
-    return walked.makespan_ns + detail::shared_work_ns(seen, what, plan, plan.size());
+    return walked.makespan_ns + detail::shared_work_ns(seen, its, plan, plan.size());
 }
 template <Plan P>
 double price_of(const any_cost_model& costs, const problem& what, const P& plan) {
-    return costs.price_ns(plan_ref(plan), what);
+    return costs.price_ns(plan_ref(plan), detail::problem_of_goal(plan.goal(), what));
 }
 
 // The price of each candidate, and which one won.
@@ -105,6 +136,7 @@ struct prospect {
     bool at_least = false; // predicted_ns is a lower bound, which was enough to see that it does not win
     bool ended = false;    // and its walk was ended there
     bool about = false;    // predicted_ns is an estimate, from what a few ranks do
+    double loop_ns = 0;    // what a call takes in a loop, if it goes one way
     exclusion excluded = exclusion::none;
     const char* refusal = nullptr; // for exclusion::dimensions
 
@@ -135,12 +167,6 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-// Prices that differ by less than this share count as equal: a model is not exact, and the rounding
-// of block sizes alone makes such differences. Among equals, the first that was given wins. The time
-// until the last rank comes (problem::late, model::arriving) is the same for all plans, and does not
-// count.
-inline constexpr double equal_price_share = 1.0 / 512;
-
 // What is required, and how much work the choice may be.
 struct choose_options {
     requirements needed{};
@@ -148,6 +174,8 @@ struct choose_options {
     bool price_all = false; // and all plans, also those that cannot win, whatever it takes
     // So many are walked in one choice, beyond 512 per rank; eight parts of messages count as one.
     std::uint64_t most_steps = std::uint64_t{1} << 19;
+    // Calls are made in a loop: of plans that are nearly as fast, take one that overlaps with its next call.
+    bool in_a_loop = false;
     way_teller through{}; // a communicator or transport: the decision says which way its messages come
 };
 
@@ -230,19 +258,26 @@ void rank_by_price(decision& made, std::ptrdiff_t fixed) {
             return !a.at_least && b.at_least;
         });
 }
-// The highest price that is as good as this one.
-constexpr double as_good_as(double ns, double last_arrival_ns) noexcept {
-    return ns + (ns > last_arrival_ns ? ns - last_arrival_ns : 0) * equal_price_share;
+// Puts the winner first, if there is one: its index, or that of no prospect. Those behind it are sorted
+// by price.
+template <int = 0>
+void put_first(decision& made, std::size_t winner) {
+    const bool is_any = winner < made.prospects.size();
+    const auto begin = made.prospects.begin();
+    if (is_any) {
+        const auto wins = begin + static_cast<std::ptrdiff_t>(winner);
+        std::rotate(begin, wins, wins + 1);
+    }
+    rank_by_price(made, is_any ? 1 : 0);
 }
-// The winner is the first of those that are as good as the best. Those behind it are sorted by price.
+// The winner is the first of those that are as good as the best.
 template <int = 0>
 void put_winner_first(decision& made, double best_ns) {
     const double most_ns = as_good_as(best_ns, made.last_arrival_ns);
     const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
         return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= most_ns;
     });
-    if (wins != made.prospects.end()) std::rotate(made.prospects.begin(), wins, wins + 1);
-    rank_by_price(made, wins == made.prospects.end() ? 0 : 1);
+    put_first(made, static_cast<std::size_t>(wins - made.prospects.begin()));
 }
 
 } // namespace detail
@@ -258,10 +293,12 @@ void add_ways(decision& d, const way_teller& through) {
 
 // Chooses among candidates. at.blocks does not matter: each candidate has its own number of blocks.
 template <int = 0>
-decision choose(const candidate_list& from, const dimensions& at, const problem& what, const any_cost_model& costs,
+decision choose(const candidate_list& from, const dimensions& at, const problem& asked, const any_cost_model& costs,
                 const choose_options& options = {}) {
-    decision made = detail::sort_out(from, at, what, options.needed);
+    const problem what = detail::problem_of_kind(from.kind, asked);
+    decision made = detail::sort_out(from, at, asked, options.needed);
     made.last_arrival_ns = costs.last_arrival_ns(what, at.size);
+    detail::loop_choice<0> loop(options.in_a_loop && what.one_way, made.last_arrival_ns);
     struct open {
         std::size_t index;
         cost_bound bound;
@@ -274,6 +311,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
         const problem seen = problem_for(p.what.algorithm, what);
         left.push_back({i, costs.bound_ns(plan, seen), false});
+        p.loop_ns = left.back().bound.loop_ns;
         if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
         const double ns = costs.symmetric_price_ns(plan, seen);
         if (!detail::is_finite_cost(ns)) continue;
@@ -292,6 +330,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                                          [](const open& a, const open& b) { return a.bound.steps < b.bound.steps; });
     const std::size_t walked_anyway = fewest == left.end() ? made.prospects.size() : fewest->index;
     detail::alike_ranks<0> alike(costs, at.size, what);
+    // Who takes longer cannot win.
+    const auto enough_ns = [&] { return detail::as_good_as(loop ? loop.near_ns() : best_ns, made.last_arrival_ns); };
     for (const auto& [index, bound, priced] : left) {
         prospect& p = made.prospects[index];
         if (!priced) {
@@ -299,8 +339,8 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 detail::leave_out(p, exclusion::no_price);
                 continue;
             }
-            const bool hopeless =
-                bound.ns > detail::as_good_as(best_ns, made.last_arrival_ns) || (bound.ns >= best_ns && index > best);
+            const bool hopeless = loop ? loop.is_hopeless(index, bound.ns, p.loop_ns)
+                                       : bound.ns > enough_ns() || (bound.ns >= best_ns && index > best);
             if (!options.price_all && hopeless) {
                 p.predicted_ns = bound.ns;
                 p.at_least = true;
@@ -315,7 +355,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             std::uint64_t steps = bound.steps;
             if (is_long && (terms.fold = alike.of(p.what.algorithm, d)) != nullptr)
                 steps = steps / at.size * terms.fold->members();
-            if (is_long && !options.price_all) terms.enough_ns = detail::as_good_as(best_ns, made.last_arrival_ns);
+            if (is_long && !options.price_all) terms.enough_ns = enough_ns();
             const bool estimated = !options.exact && !options.price_all && steps > most_steps / 8 &&
                                    detail::may_be_estimated(p.what.algorithm, from.kind, d, what, costs, bound);
             double drawn_ns = -1; // the price from smaller plans
@@ -349,8 +389,12 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             best_ns = p.predicted_ns;
             best = index;
         }
+        if (!p.at_least) loop.add(index, p.predicted_ns, p.loop_ns);
     }
-    detail::put_winner_first(made, best_ns);
+    if (loop)
+        detail::put_first(made, loop.winner());
+    else
+        detail::put_winner_first(made, best_ns);
     if (made && options.through) add_ways(made, options.through);
     return made;
 }

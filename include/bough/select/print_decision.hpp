@@ -97,6 +97,18 @@ inline std::string to_string(const message_way& w) {
            (w.from_bytes == 0 ? bytes(w.to_bytes, w.to_bytes) : bytes(w.from_bytes, w.to_bytes));
 }
 
+namespace detail {
+
+// Is no candidate expected to be faster than the winner? Pre: d has one.
+inline bool is_fastest(const decision& d) {
+    return std::none_of(d.prospects.begin(), d.prospects.end(), [&](const prospect& p) {
+        return p.excluded == exclusion::none && !p.at_least &&
+               as_good_as(p.predicted_ns, d.last_arrival_ns) < d.winner().predicted_ns;
+    });
+}
+
+} // namespace detail
+
 inline std::string to_string(const decision& d) {
     const auto size = std::to_string(d.at.size);
     std::string text = std::string(goal_name(d.kind)) + " over " + size + (d.at.size == 1 ? " rank" : " ranks") + ", " +
@@ -115,9 +127,10 @@ inline std::string to_string(const decision& d) {
                 time_text(d.winner().predicted_ns) + "\n  " +
                 (in == 1 ? "the only candidate that may be taken"
                          : "of " + std::to_string(in) + " candidates, " +
-                               (d.measured     ? "it was measured as the fastest"
-                                : d.on_network ? "it is the fastest over this network"
-                                               : "the model expects it to be the fastest")) +
+                               (d.measured              ? "it was measured as the fastest"
+                                : d.on_network          ? "it is the fastest over this network"
+                                : detail::is_fastest(d) ? "the model expects it to be the fastest"
+                                                        : "it is near the fastest, and better in a loop of calls")) +
                 "\n";
         for (const message_way& w : d.ways)
             text +=
