@@ -6,13 +6,16 @@
 #include "processes/loop.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
 #include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/report.hpp>
+#include <bough/report/read.hpp>
 #include <bough/report/recording_file.hpp>
+#include <bough/tree/chain.hpp>
 
 #include <algorithm>
 #include <array>
@@ -147,6 +150,61 @@ TEST_CASE("processes: a recording in the place of another one leaves that one's 
     CHECK(second->take(20'000) != nullptr);
     CHECK(std::filesystem::file_size(name) == 20'000);
     ::unlink(name.c_str());
+}
+
+namespace {
+
+// The number of the call in which a rank has noted that it waits; 0: it has not.
+std::uint32_t noted_call(rank_t r) {
+    const std::string name = "/tmp/bough_test_" + std::to_string(::getpid()) + "." + std::to_string(r) + ".bough";
+    std::ifstream in(name, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    std::span<const std::byte> rest = std::as_bytes(std::span(bytes.data(), bytes.size()));
+    detail::recording its;
+    std::string fault;
+    if (!detail::read_recording(rest, its, fault) || its.latest() == nullptr) return 0;
+    const std::uint32_t n = its.latest()->number;
+    const detail::waiting_record* w = its.waits_of(n);
+    return its.latest()->its.state == call_state::in_flight && w != nullptr && w->count != 0 ? n : 0;
+}
+
+} // namespace
+
+// Its recording says that it waits, like all others.
+TEST_CASE("processes: the recordings name a rank that was stopped after it had noted that it waits") {
+    over_each_link([]<class Link>(Link) {
+        constexpr rank_t ranks = 3, victim = 1, late = 2;
+        processes group(ranks, [&](auto& wire, report& told) {
+            communicator comm{
+                Link::join(wire),
+                {.timeout_ns = 600'000 * ms, .report = {.file = recording_file(recording_of(wire.rank()))}}};
+            barrier(comm);
+            told.phase = 1;
+            while (wire.rank() == late && told.phase != 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            std::vector<int> x(10, 1); // from rank 2 to 1 to 0, and back
+            allreduce(comm, std::span(x), plus{}, tree_allreduce{chain{}});
+        });
+        CAPTURE(Link::name);
+        REQUIRE(group.reached(1));
+        const std::uint64_t last = clock_ns() + 60'000 * ms;
+        while (noted_call(victim) == 0 && clock_ns() < last) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        REQUIRE(noted_call(victim) != 0);
+        group.kill(victim, SIGSTOP);
+        group.of(late).phase = 2;
+        std::string text;
+        diagnosis d;
+        do {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            text.clear();
+            d = read_files(ranks, no_rank, text);
+        } while (!names(d, victim) && clock_ns() < last);
+        INFO(text);
+        CHECK(names(d, victim));
+        CHECK(d.what == diagnosis::cause::stuck);
+        CHECK(d.sentence.find("has given no sign for") != std::string::npos);
+        for (rank_t r = 0; r != ranks; ++r)
+            ::unlink(("/tmp/bough_test_" + std::to_string(::getpid()) + "." + std::to_string(r) + ".bough").c_str());
+    });
 }
 
 TEST_CASE("processes: the recordings of a job name a rank that was stopped or killed") {

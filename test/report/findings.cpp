@@ -122,6 +122,67 @@ TEST_CASE("findings: a call that differs from the others' says in what") {
           "rank 1 called reduce #7 of 64 bytes with name 0x0000000000000006, where others have 0x0000000000000005");
 }
 
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+// It waits in call 7 for these ranks, and has noted so last at this time.
+recording waits_since(rank_t r, std::uint64_t at_ns, const std::vector<rank_t>& of) {
+    recording made = of_rank(r, {made_call(7, in_flight)});
+    made.head.latest = {at_ns, at_ns};
+    made.head.moment.ticks = at_ns;
+    made.head.moment.in_flight = 1;
+    auto& w = made.head.moment.waiting[0];
+    w.number = 7;
+    w.steps_left = w.steps = 3;
+    for (const rank_t x : of) w.edges[w.count++] = {x, 0};
+    return made;
+}
+
+} // namespace
+
+TEST_CASE("findings: of ranks that all wait, the one that has given no sign for long is named") {
+    const auto job = [](std::uint64_t stopped_ns, std::uint64_t other_ns = 60'000 * ms) {
+        return std::vector<recording>{waits_since(0, 60'000 * ms, {2}), waits_since(1, other_ns, {0}),
+                                      waits_since(2, stopped_ns, {1})};
+    };
+    diagnosis d = found(job(47'700 * ms));
+    CHECK(d.what == cause::stuck);
+    CHECK(d.ranks == std::vector<rank_t>{2});
+    CHECK(d.sentence == "rank 2 is in operation #7 and has given no sign for 12 s; 1 rank waits for it");
+    // A sign each tenth of a second may be late.
+    CHECK(found(job(59'000 * ms)).ranks == std::vector<rank_t>{2});
+    CHECK(found(job(59'001 * ms)).what == cause::waiting);
+    CHECK(found(job(60'000 * ms)).what == cause::waiting);
+    // Others are late, too, as on a machine with too much to do.
+    CHECK(found(job(58'000 * ms, 59'500 * ms)).ranks == std::vector<rank_t>{2});
+    CHECK(found(job(58'001 * ms, 59'500 * ms)).what == cause::waiting);
+    // Nobody waits for it.
+    std::vector<recording> all = job(47'700 * ms);
+    all[0] = waits_since(0, 60'000 * ms, {1});
+    CHECK(found(all).what == cause::waiting);
+    // It has noted something of another communicator meanwhile.
+    all = job(47'700 * ms);
+    recording other = of_rank(2, {made_call(1, ended)}, 1);
+    other.head.latest = {59'900 * ms, 59'900 * ms};
+    all.push_back(other);
+    CHECK(found(all).what == cause::waiting);
+    // Two are silent, since different times.
+    all = {waits_since(0, 60'000 * ms, {1, 2}), waits_since(1, 20'000 * ms, {0}), waits_since(2, 50'000 * ms, {1})};
+    d = found(all);
+    CHECK(d.ranks == std::vector<rank_t>{1, 2});
+    CHECK(d.sentence == "ranks 1 and 2 are in operation #7 and have given no sign for 10 s; 1 rank waits for them");
+}
+
+TEST_CASE("findings: a rank whose call has failed need give no sign any more") {
+    std::vector<recording> all{waits_since(0, 60'000 * ms, {2}), waits_since(1, 60'000 * ms, {0}),
+                               waits_since(2, 40'000 * ms, {1})};
+    all[2].calls[0] = made_call(7, failed, errc::cancelled);
+    CHECK(found(all).what == cause::waiting);
+    all.erase(all.begin() + 1, all.end()); // and one rank alone is not compared with itself
+    CHECK(found(all).ranks != std::vector<rank_t>{0});
+}
+
 TEST_CASE("findings: nothing has failed, or a rank says of its failure what no other finding explains") {
     const std::vector<recording> idle{of_rank(0, {made_call(7, ended)}), of_rank(1, {made_call(7, ended)}),
                                       of_rank(2, {made_call(7, ended)})};

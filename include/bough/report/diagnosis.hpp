@@ -12,7 +12,9 @@
 //      (doc/design/013-who-is-missing.md).
 //   6. All have come to the call. Whoever waits goes to the rank that it waits for; a rank that does
 //      not move is where these ways end.
-//   7. Whatever else a status says, as of an op that threw.
+//   7. All wait, but some have given no sign for much longer than the others, who wait for them: these were
+//      stopped after they had noted that they wait. Clocks of several machines have to agree for that.
+//   8. Whatever else a status says, as of an op that threw.
 #ifndef BOUGH_REPORT_DIAGNOSIS_HPP
 #define BOUGH_REPORT_DIAGNOSIS_HPP
 
@@ -66,7 +68,7 @@ public:
         for (const auto step :
              {&basic_diagnostician::different_calls, &basic_diagnostician::died, &basic_diagnostician::not_come,
               &basic_diagnostician::other_order, &basic_diagnostician::told_missing, &basic_diagnostician::dead_end,
-              &basic_diagnostician::told_failure})
+              &basic_diagnostician::silent, &basic_diagnostician::told_failure})
             if (diagnosis d = (this->*step)(); d.what != cause::none) return d;
         if (known_.blocked().empty()) return {cause::none, {}, "nothing waits, and nothing has failed"};
         const recorded_call& first = known_.blocked().begin()->second;
@@ -344,7 +346,35 @@ private:
         return d;
     }
 
-    // 7. Whatever else a rank says of its failure.
+    // 7. Who waits and was stopped then. A rank that waits gives a sign each tenth of a second.
+    static constexpr std::uint64_t least_silence_ns = 1'000'000'000, times_that_of_others = 4;
+    diagnosis silent() const {
+        std::vector<std::pair<std::uint64_t, rank_t>> all; // that wait now, by their silence
+        for (const auto& [r, at] : known_.blocked())
+            if (at.call->its.state == call_state::in_flight) all.push_back({known_.silence_ns(r), r});
+        std::sort(all.begin(), all.end());
+        std::size_t others = std::min<std::size_t>(1, all.size());
+        while (others != all.size() &&
+               all[others].first < std::max(least_silence_ns, times_that_of_others * all[others - 1].first))
+            ++others;
+        std::set<rank_t> ends, waiting;
+        for (std::size_t i = 0; i != others; ++i)
+            for (const rank_t of : known_.waits_for(known_.blocked().at(all[i].second)))
+                if (std::any_of(all.begin() + static_cast<std::ptrdiff_t>(others), all.end(),
+                                [of](const auto& one) { return one.second == of; }))
+                    ends.insert(of), waiting.insert(all[i].second);
+        if (ends.empty()) return {};
+        diagnosis d{cause::stuck, {ends.begin(), ends.end()}, {}};
+        std::uint64_t least_ns = known_.silence_ns(d.ranks[0]);
+        for (const rank_t r : ends) least_ns = std::min(least_ns, known_.silence_ns(r));
+        d.sentence = ranks_text(d.ranks) + (ends.size() == 1 ? " is in " : " are in ") +
+                     known_.blocked().at(d.ranks[0]).words() + " and" + have(ends.size()) + " given no sign for " +
+                     duration_text(least_ns) + "; " + waiting_words(waiting.size()) +
+                     (ends.size() == 1 ? " for it" : " for them");
+        return d;
+    }
+
+    // 8. Whatever else a rank says of its failure.
     diagnosis told_failure() const {
         const status* best = nullptr;
         rank_t by = 0;

@@ -51,15 +51,19 @@ public:
         for (const recording& r : all) {
             size_ = r.head.of.size;
             epoch_ = std::max(epoch_, r.head.of.epoch);
-            now_ns_ = std::max(now_ns_, r.last_sign());
+            std::uint64_t& last = signs_[r.head.of.rank];
+            last = std::max(last, r.last_sign());
+            now_ns_ = std::max(now_ns_, last);
         }
         for (const bool closed : {false, true}) // the number of a closed one may have been used again
             for (const recording& r : all)
                 if (r.head.of.epoch == epoch_ && (r.head.of.is_closed != 0) == closed) enter(r);
     }
 
-    rank_t size() const noexcept { return size_; }                          // ranks of the transport
-    std::uint64_t now_ns() const noexcept { return now_ns_; }               // the last sign of any rank
+    rank_t size() const noexcept { return size_; }            // ranks of the transport
+    std::uint64_t now_ns() const noexcept { return now_ns_; } // the last sign of any rank
+    // How much later than its own the last sign of any rank is. Pre: it has a recording.
+    std::uint64_t silence_ns(rank_t r) const { return now_ns_ - signs_.at(r); }
     const std::set<rank_t>& present() const noexcept { return present_; }   // ranks that have a recording
     const std::map<rank_t, status>& said() const noexcept { return said_; } // of failures that are not over
     const std::map<key, group>& groups() const noexcept { return groups_; } // one for each communicator
@@ -201,6 +205,7 @@ private:
     rank_t size_ = 0;
     std::uint32_t epoch_ = 0;
     std::uint64_t now_ns_ = 0;
+    std::map<rank_t, std::uint64_t> signs_; // the last one, of all communicators
     std::set<rank_t> present_;
     std::map<rank_t, status> said_;
     std::map<key, group> groups_;
