@@ -1,101 +1,22 @@
 // SPDX-License-Identifier: BSL-1.0
 // Data to a rank never overtakes what the session itself has to say to that rank: the name of a call, an agreement.
 // The transport of these tests has room when they say so, and notes what it is given.
+#include "session/scripted_rank.hpp"
 #include "support/catch.hpp"
 #include <bough/algorithm/broadcast/tree.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
-#include <bough/op/any_op.hpp>
-#include <bough/op/arithmetic.hpp>
 #include <bough/session/session.hpp>
-#include <bough/transport/in_process.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 using namespace bough;
-
-namespace {
-
-using endpoint = in_process::endpoint;
-
-// What was posted, in order: "c1" is a message of the session to rank 1, "7>1" one of operation 7. `room`: how many
-// messages to each rank it takes. They go nowhere.
-struct book {
-    std::vector<std::string> posted;
-    std::vector<std::size_t> room = std::vector<std::size_t>(8, 1'000'000);
-    std::size_t tries = 0;
-    rank_t dead = no_rank;
-    std::vector<std::string> take() { return std::exchange(posted, {}); }
-};
-struct scripted : endpoint {
-    scripted(endpoint end, book& b) : endpoint(std::move(end)), its(&b) {}
-    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte>, std::uint64_t) {
-        ++its->tries;
-        if (to == its->dead) return posted::failed;
-        if (its->room[to] == 0) return posted::would_block;
-        --its->room[to];
-        its->posted.push_back(tag.segment >= detail::inquiry_segment
-                                  ? "c" + std::to_string(to)
-                                  : std::to_string(tag.operation) + ">" + std::to_string(to));
-        return posted::complete;
-    }
-    book* its;
-};
-static_assert(PollsPeers<scripted>);
-
-struct operation {
-    explicit operation(bound_schedule b) : work(std::move(b)) {}
-    prepared work;
-    session_operation op;
-    std::uint64_t value = 1;
-};
-// Rank 0 of several. The others are ends of which the test makes what it needs.
-struct rank_0 {
-    explicit rank_0(rank_t ranks) : world(ranks), mine(scripted(world.connect(0), noted)) {
-        for (rank_t r = 1; r != ranks; ++r) others.push_back(world.connect(r));
-    }
-    // A message of the session.
-    void say(rank_t to) {
-        envelope tag;
-        tag.operation = 0x6e61'6d65;
-        mine.send_control(to, tag, {});
-    }
-    template <class P>
-    session_operation& start(const P& plan, std::uint32_t number, int priority = 0) {
-        operation& o = all.emplace_back(bind_plan(plan, 0));
-        envelope tag;
-        tag.operation = number;
-        const call_signature signature{.plan = o.work.bound().plan_id};
-        call c;
-        c.input = c.output = reinterpret_cast<std::byte*>(&o.value);
-        c.count = 1;
-        c.element_bytes = sizeof o.value;
-        c.combine = make_any_op<std::uint64_t>(plus{}).function;
-        o.op.set_priority(priority);
-        mine.start(o.op, o.work, c, tag, signature, 60'000'000'000);
-        return o.op;
-    }
-    // It has one message for rank 1.
-    session_operation& to_1(std::uint32_t number, int priority = 0) {
-        return start(plan_broadcast(fnomial{2}, {.size = 2}), number, priority);
-    }
-
-    in_process world;
-    book noted;
-    session<scripted> mine;
-    std::vector<endpoint> others;
-    std::deque<operation> all;
-};
-using posts = std::vector<std::string>;
-
-} // namespace
+using namespace test::scripted_rank;
 
 TEST_CASE("control first: data that starts later waits for a message of the session, and both leave in one poll") {
     rank_0 zero(2);

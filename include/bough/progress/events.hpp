@@ -54,7 +54,7 @@ public:
         if (session_->forked()) return std::exchange(in_child_, true) ? -1 : 0;
         if (!busy()) return -1;
         if (descriptor() < 0) return 1;
-        session_->make_way();
+        if (session_->make_way()) return 0;
         armed_ = session_->transport().arm();
         return armed_ ? tick_ms_ : 0;
     }

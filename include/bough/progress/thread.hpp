@@ -183,8 +183,7 @@ private:
                 return shared->with_lock([&] {
                     const int descriptor = shared->transport().inner().descriptor();
                     if (descriptor < 0) return any_session::has_none;
-                    if (shared->progress()) return any_session::has_moved;
-                    shared->make_way();
+                    if (shared->progress() || shared->make_way()) return any_session::has_moved;
                     if (!shared->transport().inner().arm()) return any_session::has_moved;
                     shared->transport().set_asleep(armed = true);
                     return descriptor;

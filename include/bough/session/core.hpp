@@ -140,9 +140,11 @@ public:
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);
-    void make_way(bool always = false) {
+    // True: something was sent, as whoever will sleep has to try all that was refused.
+    bool make_way(bool always = false) {
         leave_straight();
         matching_.make_way(always);
+        return !always && flight_.gives_turns() && flight_.was_blocked() && engines_.retry(true);
     }
     void check_deadlines();
 
@@ -297,7 +299,9 @@ private:
         if (control_.data_waits()) retry_behind_control();
     }
     BOUGH_COLD void retry_behind_control() {
-        if (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
+        failure_.sheltered([&] {
+            if (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
+        });
     }
 
     letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_, watch_}; }

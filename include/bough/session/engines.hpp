@@ -119,12 +119,14 @@ public:
         go_on();
     }
     // The engines try again to send what the transport had no room for. True: something was sent.
-    bool retry() {
+    // `all`: of many, all have a turn, and not some.
+    bool retry(bool all = false) {
         bool moves = false;
-        flight_.for_some([&](session_operation& op) {
+        const auto its_turn = [&](session_operation& op) {
             if (op.result_ || !op.work_->engine().has_blocked()) return;
             run(op, [&](port& p) { moves |= op.work_->engine().retry(p); });
-        });
+        };
+        all ? flight_.for_all(its_turn) : flight_.for_some(its_turn);
         return moves;
     }
 

@@ -192,20 +192,25 @@ public:
     template <class F>
     void for_some(F&& f) {
         const auto turn_of_next = [&] { f((*this)[turns_.next++]); };
+        if (!gives_turns()) return for_all(f);
         std::fill(urgent_.begin(), urgent_.end(), nobody_waits); // who still waits will say so
-        if (size() < most_turns) {
-            turns_.due = 0; // all have a turn now
-            if (!urgent_.empty()) [[unlikely]]
-                return for_all_by_priority(turn_of_next);
-            for (turns_.next = 0; turns_.next < size();) turn_of_next();
-            return;
-        }
         f((*this)[0]);
         for (std::size_t turns = 1; turns != most_turns && turns_.due != 0 && !empty(); ++turns) {
             --turns_.due;
             if (turns_.next >= turns_.end) turns_.next = 0, turns_.end = size();
             turn_of_next();
         }
+    }
+    // Are there so many in flight that for_some() does not call f for all?
+    bool gives_turns() const noexcept { return size() >= most_turns; }
+    template <class F>
+    void for_all(F&& f) {
+        const auto turn_of_next = [&] { f((*this)[turns_.next++]); };
+        std::fill(urgent_.begin(), urgent_.end(), nobody_waits);
+        turns_.due = 0; // all have a turn now
+        if (!urgent_.empty()) [[unlikely]]
+            return for_all_by_priority(turn_of_next);
+        for (turns_.next = 0; turns_.next < size();) turn_of_next();
     }
     // Between these two, events that were polled are being handled. Pre: no others are.
     void begin_events() noexcept { events_.begin(); }

@@ -206,12 +206,12 @@ public:
         return core_.progress();
     }
 
-    // Frees the slots of messages that cannot be used yet; other messages may be waiting for them.
-    // Callers that do not wait(), but sleep until the transport has something, call this before
-    // they sleep. `always`: also if no operation is in flight, as a control message is awaited.
-    void make_way(bool always = false) {
+    // Frees the slots of messages that cannot be used yet, as others may be waiting for them. Who does not
+    // wait(), but sleeps until the transport has something, calls this between the last poll and the sleep.
+    // True: do not sleep yet. `always`: also if none is in flight, as a control message is awaited; nobody sleeps.
+    bool make_way(bool always = false) {
         const lock_guard held = hold();
-        if (!forked()) core_.make_way(always);
+        return !forked() && core_.make_way(always);
     }
 
     // Has the operation ended? Use this, not op.done(), where another thread may be using the

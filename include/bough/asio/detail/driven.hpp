@@ -54,9 +54,8 @@ public:
     }
     bool arm() override {
         if constexpr (has_descriptor) {
-            session_->make_way();
             // If the clock has ended an operation, another may go on.
-            if (session_->progress()) return false;
+            if (session_->progress() || session_->make_way()) return false;
             return transport().arm();
         } else {
             return false;

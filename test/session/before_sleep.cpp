@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+// Of 64 operations in flight and more, each poll gives some a turn to send what was refused. A rank that is woken for new
+// room may poll once, and sleep again: then all must have tried, or the transport, which says once that there is
+// room, says no more to the one that waits for it.
+#include "session/scripted_rank.hpp"
+#include "support/catch.hpp"
+#include <bough/session/session.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+using namespace bough;
+using namespace test::scripted_rank;
+
+namespace {
+
+// So many operations for rank 1, to which there is no room; that in the middle is for rank 2 alone.
+void start_all(rank_0& zero, std::uint32_t count, std::uint32_t middle) {
+    zero.noted.room[1] = zero.noted.room[2] = 0;
+    for (std::uint32_t n = 1; n <= count; ++n) zero.to(n == middle ? 2 : 1, n);
+}
+
+} // namespace
+
+TEST_CASE("before sleep: whoever can send has tried, however many operations are in flight") {
+    for (const std::uint32_t count : {10u, 63u, 64u, 65u, 200u})
+        for (const bool priorities : {false, true})
+            for (int polls = 0; polls != 12; ++polls) { // whose turn is next differs
+                CAPTURE(count, priorities, polls);
+                rank_0 zero(3);
+                if (priorities) zero.mine.use_priorities();
+                const std::uint32_t middle = count / 2;
+                start_all(zero, count, middle);
+                for (int i = 0; i != polls; ++i) zero.mine.progress();
+                zero.noted.room[2] = 1;
+                (void)zero.mine.progress();
+                (void)zero.mine.make_way(); // and now it sleeps
+                CHECK(zero.noted.take() == posts{std::to_string(middle) + ">2"});
+                CHECK(zero.mine.outstanding() == count - 1);
+            }
+}
+
+TEST_CASE("before sleep: it says whether it has sent something, and asks no more than once") {
+    rank_0 zero(3);
+    start_all(zero, 150, 149);
+    (void)zero.mine.progress();
+    zero.noted.tries = 0;
+    CHECK_FALSE(zero.mine.make_way());
+    CHECK(zero.noted.tries == 150);
+    zero.noted.room[2] = 1;
+    CHECK(zero.mine.make_way());
+    CHECK_FALSE(zero.mine.make_way());
+    zero.noted.tries = 0;
+    CHECK_FALSE(zero.mine.make_way(true)); // nobody sleeps
+    CHECK(zero.noted.tries == 0);
+    zero.noted.room[1] = 1'000;
+    CHECK(zero.mine.make_way());
+    CHECK(zero.mine.outstanding() == 0);
+}
