@@ -47,16 +47,21 @@ namespace bough::inline BOUGH_ABI {
 class two_levels;    // bough/select/two_levels.hpp
 class known_network; // bough/select/known_network.hpp
 
+// Which way the data of a collective goes. If it goes one way, a rank may be done before others have begun.
+enum class course : std::uint8_t {
+    all_ways,
+    outwards, // away from where calls begin: broadcast, scatter, and scans, from the low ranks to the high ones
+    inwards,  // to where calls end: reduce, gather
+};
+
 // What is to be done, and on what.
 struct problem {
     std::uint64_t bytes = 0;         // of the whole vector
     std::uint64_t element_bytes = 1; // bytes is a multiple of it
     // How many the ranks share, equal on all ranks; no_rank: each rank has its own.
     rank_t cores = no_rank;
-    double switch_ns = 1000; // the time to give a core from one rank to the next
-    // A rank may be done before others have begun, so that calls overlap (detail::goes_one_way): choose
-    // sets it.
-    bool one_way = false;
+    double switch_ns = 1000;        // the time to give a core from one rank to the next
+    course goes = course::all_ways; // choose sets it, by the goal
     // The op's result does not depend on the order of combining (is_exact_v).
     bool exact_op = false;
     const two_levels* levels = nullptr; // which ranks are near each other, if some are
@@ -147,7 +152,8 @@ constexpr shared_cores<M> share_cores(const M& model, const problem& what, rank_
     BOUGH_EXPECTS(what.cores >= 1, "cores: at least one");
     const rank_t ranks_per_core = what.cores >= size ? 1 : (size + what.cores - 1) / what.cores;
     const double switch_ns = ranks_per_core == 1 ? 0 : what.switch_ns;
-    return {model, what.one_way ? switch_ns : switch_ns * ranks_per_core, what.one_way ? switch_ns : 0, what.late,
+    const bool outwards = what.goes == course::outwards;
+    return {model, outwards ? switch_ns : switch_ns * ranks_per_core, outwards ? switch_ns : 0, what.late,
             static_cast<double>(what.late_ns)};
 }
 
@@ -184,13 +190,15 @@ constexpr double shared_work_ns(const shared_cores<M>& model, const problem& wha
 // A plan of so many steps is worth a look at the work of all ranks.
 inline constexpr std::uint64_t steps_looked_at = std::uint64_t{1} << 14;
 
-// What a call takes in a loop of calls that overlap: its busiest rank is always at work, or, if ranks
-// share cores, these are. Of a plan of many steps a few ranks tell.
+// What a call takes in a loop of calls that overlap: as long as its busiest rank is at work. Where the
+// data goes inwards, its end waits for all ranks; if these share cores, for their work on these. Of a
+// plan of many steps a few ranks tell.
 template <CostModel M, Plan P, class Ranks>
 constexpr double loop_ns(const shared_cores<M>& model, const problem& what, const P& plan, const Ranks& few,
                          std::uint64_t steps) {
     const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
-    const bool shares = what.cores < plan.size(), looks_at_all = shares && steps <= steps_looked_at;
+    const bool shares = what.goes == course::inwards && what.cores < plan.size();
+    const bool looks_at_all = shares && steps <= steps_looked_at;
     double busiest_ns = 0, root_ns = 0, others_ns = 0;
     rank_t others = 0;
     const auto look = [&](rank_t r) {
@@ -412,7 +420,7 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     }
     const auto [a, b, c] = others; // the middle one of three, the larger one of two
     found.steps += (known == 3 ? std::max(std::min(a, b), std::min(std::max(a, b), c)) : std::max(a, b)) * (size - 1);
-    if (what.one_way) found.loop_ns = detail::loop_ns(seen, what, plan, few, found.steps);
+    if (what.goes != course::all_ways) found.loop_ns = detail::loop_ns(seen, what, plan, few, found.steps);
     return found;
 }
 

@@ -16,10 +16,12 @@
 // the same time, so the work of all ranks, divided by the cores, is added to the walk. So trees,
 // which have the fewest messages, win there.
 //
-// Some collectives go one way: in a broadcast, a reduce or a scan a rank may be done before others have
-// begun. There most of the ranks that share a core have nothing to do at a time, so a message is seen
-// later by one switch only; but each message wakes its receiver, and that switch is work of its sender.
-// Their calls overlap if they are made in a loop, and then the busiest rank decides what one takes.
+// In a broadcast, a scatter or a scan, data goes outwards. Most of the ranks that share a core have
+// nothing to do at a time, so a message is seen later by one switch only; but each message wakes its
+// receiver, and that switch is work of its sender.
+//
+// In these, and in a reduce or gather, a rank may be done before others have begun. So calls overlap if
+// they are made in a loop, and then the busiest rank decides what one takes.
 // choose_options::in_a_loop lets that count, too: bough/select/near_prices.hpp.
 //
 // The second form walks no more plans than it must. It takes the candidates in the order of a lower
@@ -57,14 +59,16 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// May a rank be done with this collective before others have begun?
-constexpr bool goes_one_way(std::uint8_t kind) noexcept {
-    return kind == goal::broadcast::kind || kind == goal::reduce::kind || kind == goal::gather::kind ||
-           kind == goal::scatter::kind || kind == goal::scan::kind || kind == goal::exscan::kind;
+// Which way the data of a collective goes.
+constexpr course course_of(std::uint8_t kind) noexcept {
+    if (kind == goal::reduce::kind || kind == goal::gather::kind) return course::inwards;
+    const bool is_outwards = kind == goal::broadcast::kind || kind == goal::scatter::kind || kind == goal::scan::kind ||
+                             kind == goal::exscan::kind;
+    return is_outwards ? course::outwards : course::all_ways;
 }
 // The problem as a collective has it.
 constexpr problem problem_of_kind(std::uint8_t kind, problem what) noexcept {
-    what.one_way = goes_one_way(kind);
+    what.goes = course_of(kind);
     return what;
 }
 // The goal of a plan_ref is not known.
@@ -298,7 +302,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     const problem what = detail::problem_of_kind(from.kind, asked);
     decision made = detail::sort_out(from, at, asked, options.needed);
     made.last_arrival_ns = costs.last_arrival_ns(what, at.size);
-    detail::loop_choice<0> loop(options.in_a_loop && what.one_way, made.last_arrival_ns);
+    detail::loop_choice<0> loop(options.in_a_loop && what.goes != course::all_ways, made.last_arrival_ns);
     struct open {
         std::size_t index;
         cost_bound bound;
