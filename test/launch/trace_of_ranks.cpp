@@ -7,8 +7,10 @@
 #include <bough/launch.hpp>
 #include <bough/launch/job.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/operation.hpp>
 #include <bough/transport/shared_memory.hpp>
 
+#include <atomic>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -16,26 +18,34 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <span>
 #include <sstream>
 #include <string>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace bough;
 
 namespace {
 
-// Of three ranks, number 2 kills itself after seven calls; the others go on until they know.
-int rank_of_trace(job job) {
+// Of three ranks, number 2 kills itself after seven calls, when the others have begun the eighth: a rank that knows of a
+// death begins no call any more. `begun` lies in memory of all of them.
+int rank_of_trace(job job, std::atomic<int>& begun) {
     const rank_t me = job.rank();
     communicator comm{shared_memory{job}};
     double x = 1;
-    for (int i = 0;; ++i) {
-        if (me == 2 && i == 7) ::kill(::getpid(), SIGKILL);
-        status s;
-        allreduce(comm, std::span(&x, 1), plus{}, s);
-        if (s) return 0;
+    for (int i = 0; i != 7; ++i) allreduce(comm, std::span(&x, 1), plus{});
+    if (me == 2) {
+        while (begun != 2) ::usleep(1000);
+        ::kill(::getpid(), SIGKILL);
     }
+    operation eighth = start_allreduce(comm, x, plus{});
+    ++begun;
+    status s;
+    eighth.wait(s);
+    return s.code == errc::ok ? 1 : 0;
 }
 
 std::size_t merge(const std::string& folder, merged_traces& all) {
@@ -56,7 +66,12 @@ std::size_t merge(const std::string& folder, merged_traces& all) {
 TEST_CASE("launch: ranks write traces where BOUGH_TRACE says, and a killed one as far as it came") {
     const std::string folder = "/tmp/bough_test_" + std::to_string(::getpid()) + ".traces";
     ::setenv("BOUGH_TRACE", folder.c_str(), 1);
-    const launch_report report = launch(3, rank_of_trace);
+    void* const memory =
+        ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    std::atomic<int>& begun = *new (memory) std::atomic<int>(0);
+    const launch_report report = launch(3, [&](job j) { return rank_of_trace(std::move(j), begun); });
+    ::munmap(memory, sizeof(std::atomic<int>));
     ::unsetenv("BOUGH_TRACE");
     CHECK(report.first_failed == 2);
     merged_traces all;
