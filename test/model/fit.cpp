@@ -25,7 +25,7 @@ constexpr std::vector<reduction_sample> exact_samples(bool with_start) {
         for (const std::uint64_t bytes : {8u, 16u, 64u})
             for (const bool with_op : {false, true}) {
                 reduction_sample s{.ranks = p, .bytes = bytes, .with_op = with_op};
-                s.ns = detail::serial_ns(truth, s);
+                s.ns = detail::serial_sample_ns(truth, s);
                 samples.push_back(s);
             }
     return samples;

@@ -57,7 +57,7 @@ envelope tag_of(std::size_t number) { return {.operation = static_cast<std::uint
 // Five messages through two slots: in the slot, beside it, and in the sender's memory, which the sender
 // writes again when it is told that it may.
 struct ring_of_threads : weak_memory::program {
-    detail::ring ring{0, 1, 2, 128};
+    detail::in_process_ring ring{0, 1, 2, 128};
     message<16> in_line{0}, again{3}, last{4};
     message<96> copied{1};
     message<144> lent{2};
@@ -87,7 +87,7 @@ struct ring_of_threads : weak_memory::program {
             demand(e.envelope == tag_of(i), "another envelope");
             const std::size_t bytes[] = {16, 96, 144, 16, 16};
             demand(e.bytes == bytes[i], "another length");
-            demand(detail::ring::of(e.id)->take(e.id, std::span(into, bytes[i])), "a message is not there");
+            demand(detail::in_process_ring::of(e.id)->take(e.id, std::span(into, bytes[i])), "a message is not there");
             demand_message(std::span(into, bytes[i]), i);
         }
     }
@@ -95,7 +95,7 @@ struct ring_of_threads : weak_memory::program {
 
 // The sender takes a long message back while the receiver takes it.
 struct ring_taken_back : weak_memory::program {
-    detail::ring ring{0, 1, 2, 64};
+    detail::in_process_ring ring{0, 1, 2, 64};
     message<144> lent{0};
     std::atomic<std::uint32_t> gone{0};
     bool leaves = false, taken = false;
@@ -129,7 +129,7 @@ struct ring_taken_back : weak_memory::program {
 
 // The receiver takes it, and the sender looks for the end.
 struct ring_taken : weak_memory::program {
-    detail::ring ring{0, 1, 2, 64};
+    detail::in_process_ring ring{0, 1, 2, 64};
     message<144> lent{0};
     std::optional<errc> ended;
 

@@ -55,8 +55,8 @@ void print_text(std::ostream& out, const measured_costs& costs, bough::rank_t ra
         for (const auto& other : costs.found.samples)
             if (other.with_op && other.ranks == s.ranks && other.bytes == s.bytes) with = other;
         out << std::setw(8) << s.ranks << std::setw(8) << s.bytes << std::setw(18) << us_text(s.ns) << std::setw(9)
-            << us_text(bough::model::detail::serial_ns(m, s)) << std::setw(18) << us_text(with.ns) << std::setw(9)
-            << us_text(bough::model::detail::serial_ns(m, with)) << '\n';
+            << us_text(bough::model::detail::serial_sample_ns(m, s)) << std::setw(18) << us_text(with.ns)
+            << std::setw(9) << us_text(bough::model::detail::serial_sample_ns(m, with)) << '\n';
     }
     out << "\n  C  before the first message   " << us_text(m.startup_ns) << " us\n"
         << "  L  latency of a message       " << us_text(m.message_latency_ns) << " us\n"

@@ -51,7 +51,7 @@ namespace detail {
 struct level_price {
     double alphas = 0, sent = 0, combined = 0;
 };
-constexpr level_price price_of(const level& l) noexcept {
+constexpr level_price level_price_of(const level& l) noexcept {
     const double peers = l.radix - 1.0;
     if (l.form == level_form::exchange) {
         const double extra = l.eliminated != 0 ? 1 : 0; // to the neighbour, and back
@@ -66,7 +66,7 @@ constexpr level_price price_of(const level& l) noexcept {
 constexpr double price_levels(const level_list& levels, const level_costs& costs, double bytes) noexcept {
     double time = 0;
     for (const level& l : levels) {
-        const level_price price = price_of(l);
+        const level_price price = level_price_of(l);
         time += price.alphas * costs.alpha + bytes * (price.sent * costs.beta + price.combined * costs.gamma);
         if (l.form == level_form::halving) bytes /= l.radix;
     }
@@ -145,7 +145,7 @@ private:
         for (const level_form form : {level_form::halving, level_form::exchange}) {
             if (!(form == level_form::halving ? forms_.halving : forms_.exchange)) continue;
             l.form = form;
-            const level_price price = price_of(l);
+            const level_price price = level_price_of(l);
             const double share = form == level_form::halving ? 1.0 / l.radix : 1.0;
             const double weight = price.sent * costs_.beta + price.combined * costs_.gamma;
             for (std::size_t i = 0; i != fronts_[behind].choices.size(); ++i) {

@@ -7,12 +7,12 @@
 #include <bough/communicator/arrivals.hpp>
 #include <bough/communicator/call_order.hpp>
 #include <bough/communicator/options.hpp>
+#include <bough/communicator/packing_room.hpp>
 #include <bough/communicator/partial_calls.hpp>
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/communicator/remembered_choices.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/communicator/reporter.hpp>
-#include <bough/communicator/spare_bytes.hpp>
 #include <bough/communicator/spare_frame.hpp>
 #include <bough/communicator/trace_plan.hpp>
 #include <bough/communicator/unbound_call.hpp>
@@ -278,7 +278,7 @@ public:
     plan_cache plans;
     repeated_calls repeated;
     std::vector<std::unique_ptr<spare_frame>> spare_frames;
-    spare_bytes packed; // of blocking calls
+    packing_room packed; // of blocking calls
     detail::reporter reporter;
     unbound_call<communicator_core> unbound;
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// spare_bytes: memory in which blocking calls pack what does not lie as it travels. The communicator
+// packing_room: memory in which blocking calls pack what does not lie as it travels. The communicator
 // keeps it for the next call.
 //
 // A call borrows it, and takes memory of its own if another call has it, as one inside the functions
 // of a user may. So the largest call allocates, and those after it do not.
-#ifndef BOUGH_COMMUNICATOR_SPARE_BYTES_HPP
-#define BOUGH_COMMUNICATOR_SPARE_BYTES_HPP
+#ifndef BOUGH_COMMUNICATOR_PACKING_ROOM_HPP
+#define BOUGH_COMMUNICATOR_PACKING_ROOM_HPP
 
 #include <bough/core/config.hpp>
 
@@ -15,7 +15,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-struct spare_bytes {
+struct packing_room {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
 };
@@ -24,7 +24,7 @@ struct spare_bytes {
 template <int>
 class basic_borrowed_bytes {
 public:
-    explicit basic_borrowed_bytes(spare_bytes& from) noexcept : from_(from), mine_(std::exchange(from, {})) {}
+    explicit basic_borrowed_bytes(packing_room& from) noexcept : from_(from), mine_(std::exchange(from, {})) {}
     basic_borrowed_bytes(const basic_borrowed_bytes&) = delete;
     basic_borrowed_bytes& operator=(const basic_borrowed_bytes&) = delete;
     ~basic_borrowed_bytes() {
@@ -40,8 +40,8 @@ public:
     std::byte* data() noexcept { return mine_.bytes.get(); }
 
 private:
-    spare_bytes& from_;
-    spare_bytes mine_;
+    packing_room& from_;
+    packing_room mine_;
 };
 using borrowed_bytes = basic_borrowed_bytes<0>;
 

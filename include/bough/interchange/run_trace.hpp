@@ -94,7 +94,7 @@ private:
 };
 
 // Gives each of some times a lane in which it overlaps no other.
-class lanes {
+class trace_lanes {
 public:
     // Pre: begin_ns is not less than in the call before.
     std::size_t find(std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -247,7 +247,7 @@ private:
     // The tracks of one communicator of a rank; moves `row` behind them.
     void draw(std::size_t track, std::size_t& row, trace_events& events) {
         const traced_track& t = run_.tracks[track];
-        lanes real, predicted;
+        trace_lanes real, predicted;
         for (std::size_t k = 0; k != t.calls.size(); ++k) {
             drawn_call& d = drawn_[track][k];
             d.lane = real.find(t.calls[k].begin_ns, t.calls[k].end_ns);

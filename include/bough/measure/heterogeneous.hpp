@@ -179,7 +179,7 @@ double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std:
 }
 
 // What messages of one size cost each rank. The receive costs do not include the latency.
-struct message_costs {
+struct costs_by_rank {
     std::vector<double> send, receive;
     double latency = 0;
 };
@@ -189,12 +189,12 @@ struct message_costs {
 //   trips[0]    a round trip of rank 1 with rank 2, by the clock of rank 1
 //   trips[N]    a round trip of rank 0 with rank 1, by the clock of rank 0
 //   bursts[r]   the round trip of rank r with `burst` more sends before it
-inline message_costs costs_of_times(std::span<const double> trips, std::span<const double> bursts,
+inline costs_by_rank costs_of_times(std::span<const double> trips, std::span<const double> bursts,
                                     std::uint32_t burst) {
     const std::size_t size = bursts.size();
     BOUGH_EXPECTS(size >= 3 && trips.size() == size + 1 && burst >= 1,
                   "trips: one more than the ranks, at least three");
-    message_costs found;
+    costs_by_rank found;
     // The triangle of ranks 0, 1, 2.
     const double first = std::max(0.0, (trips[1] + trips[2] - trips[0]) / 2);
     for (std::size_t r = 0; r != size; ++r) {
@@ -213,8 +213,8 @@ constexpr model::cost_per_size line_through(const std::uint64_t (&bytes)[2], dou
     return {std::max(0.0, at_short - slope * static_cast<double>(bytes[0])), slope};
 }
 
-inline model::heterogeneous model_of_costs(const std::uint64_t (&bytes)[2], const message_costs& at_short,
-                                           const message_costs& at_long) {
+inline model::heterogeneous model_of_costs(const std::uint64_t (&bytes)[2], const costs_by_rank& at_short,
+                                           const costs_by_rank& at_long) {
     model::heterogeneous made;
     for (std::size_t r = 0; r != at_short.send.size(); ++r) {
         made.send.push_back(line_through(bytes, at_short.send[r], at_long.send[r]));

@@ -90,7 +90,7 @@ constexpr bool varies(std::span<const reduction_sample> samples, bool with_op, T
     return false;
 }
 
-constexpr double serial_ns(const lrc& m, const reduction_sample& s) {
+constexpr double serial_sample_ns(const lrc& m, const reduction_sample& s) {
     if (s.ranks == 1) return m.startup_ns;
     const double message_ns = m.receive.at_ns(s.bytes) + (s.with_op ? m.combine.at_ns(s.bytes) : 0);
     return m.startup_ns + m.message_latency_ns + (s.ranks - 1) * message_ns;
@@ -156,7 +156,7 @@ constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options
 
     double squares = 0;
     for (const reduction_sample& s : points) {
-        const double off = s.ns - detail::serial_ns(fit.model, s);
+        const double off = s.ns - detail::serial_sample_ns(fit.model, s);
         squares += off * off;
         fit.residual_max_ns = std::max(fit.residual_max_ns, off < 0 ? -off : off);
     }

@@ -272,7 +272,7 @@ private:
     const capabilities& target_;
     assemble_options options_;
     element_offsets offsets_;
-    network network_{};
+    program_network network_{};
     std::vector<std::vector<std::uint32_t>> inlets_{};
     refusal why_{};
 };

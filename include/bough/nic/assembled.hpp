@@ -65,7 +65,7 @@ struct state {
 
 namespace detail {
 template <class V>
-constexpr void grow(V& v, std::size_t size) {
+constexpr void grow_to(V& v, std::size_t size) {
     v.resize(size, typename V::value_type{});
 }
 } // namespace detail
@@ -76,11 +76,11 @@ constexpr state<T> make_state(const program& p, u32 first_epoch = 0, u32 turn = 
     state<T> made;
     made.banks.resize(std::size_t{1} << p.head.bank_bits);
     for (bank<T>& b : made.banks) {
-        detail::grow(b.counters, p.counters.size());
-        detail::grow(b.expected, p.inlets.size());
-        detail::grow(b.filled, p.slots.size());
-        detail::grow(b.next, p.counters.size());
-        detail::grow(b.memory, std::size_t{p.head.elements} + 1); // never empty, so that it has an address
+        detail::grow_to(b.counters, p.counters.size());
+        detail::grow_to(b.expected, p.inlets.size());
+        detail::grow_to(b.filled, p.slots.size());
+        detail::grow_to(b.next, p.counters.size());
+        detail::grow_to(b.memory, std::size_t{p.head.elements} + 1); // never empty, so that it has an address
     }
     start(p, made, first_epoch, turn);
     return made;

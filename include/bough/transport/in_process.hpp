@@ -93,12 +93,12 @@ private:
 
     // What senders and the receiver of one rank share.
     struct alignas(64) rank_state {
-        std::atomic<detail::ring*> incoming{nullptr}; // all rings to this rank, newest first
-        std::atomic<std::uint32_t> gone{0};           // n: this rank was the n-th to go; 0: it is there
-        std::atomic<bool> taken{false};               // connect() has given its endpoint away
-        std::atomic<std::byte*> common{nullptr};      // memory of this rank for all
-        std::atomic<std::uint32_t> woken{0};          // how often it has been woken for news in such memory
-        detail::bell bell;                            // rings for news, if it is armed
+        std::atomic<detail::in_process_ring*> incoming{nullptr}; // all rings to this rank, newest first
+        std::atomic<std::uint32_t> gone{0};                      // n: this rank was the n-th to go; 0: it is there
+        std::atomic<bool> taken{false};                          // connect() has given its endpoint away
+        std::atomic<std::byte*> common{nullptr};                 // memory of this rank for all
+        std::atomic<std::uint32_t> woken{0};                     // how often it has been woken for news in such memory
+        detail::bell bell;                                       // rings for news, if it is armed
     };
     struct world {
         world(rank_t n, in_process_options o) : options(o), ranks(n) {
@@ -109,7 +109,8 @@ private:
         }
         ~world() {
             for (rank_state& r : ranks) {
-                for (detail::ring* ring = r.incoming.load(); ring != nullptr;) delete std::exchange(ring, ring->next);
+                for (detail::in_process_ring* ring = r.incoming.load(); ring != nullptr;)
+                    delete std::exchange(ring, ring->next);
                 std::free(r.common.load());
             }
         }
@@ -155,7 +156,7 @@ public:
         // Its messages are handed over first.
         if (world_->ranks[to].gone.load(std::memory_order_relaxed) != 0)
             return reported_[to] != 0 ? posted::failed : posted::would_block;
-        detail::ring* ring = outgoing(to);
+        detail::in_process_ring* ring = outgoing(to);
         const bool was_open = ring->has_open();
         const posted result = ring->push(tag, bytes, id);
         if (result == posted::pending && !was_open) open_.push_back(ring);
@@ -169,10 +170,10 @@ public:
         if (const auto woken = world_->ranks[rank_].woken.load(std::memory_order_acquire); woken != woken_)
             woken_ = woken;
         std::size_t found =
-            detail::take_in_turns(in_, events, [](detail::ring& ring, event& e) { return ring.peek(e); });
+            detail::take_in_turns(in_, events, [](detail::in_process_ring& ring, event& e) { return ring.peek(e); });
         if (!open_.empty()) {
-            for (detail::ring* ring : open_) found += ring->acknowledged(events.subspan(found));
-            open_.erase_if([](const detail::ring* ring) { return !ring->has_open(); });
+            for (detail::in_process_ring* ring : open_) found += ring->acknowledged(events.subspan(found));
+            open_.erase_if([](const detail::in_process_ring* ring) { return !ring->has_open(); });
         }
         if (world_->departures.load(std::memory_order_acquire) != departures_) found += departed(events.subspan(found));
         return found;
@@ -180,27 +181,27 @@ public:
 
     bool poll_from(rank_t from, event& e) {
         refresh();
-        for (detail::ring* ring : in_)
+        for (detail::in_process_ring* ring : in_)
             if (ring->from == from) return ring->peek(e);
         return false;
     }
 
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t) {
-        detail::ring& ring = *detail::ring::of(handle);
+        detail::in_process_ring& ring = *detail::in_process_ring::of(handle);
         if (!ring.take(handle, into)) return posted::failed;
         world_->ranks[ring.from].bell.ring();
         return posted::complete;
     }
-    bool claim(std::uint64_t handle) noexcept { return detail::ring::of(handle)->claim(handle); }
+    bool claim(std::uint64_t handle) noexcept { return detail::in_process_ring::of(handle)->claim(handle); }
     void release(std::uint64_t handle) noexcept {
-        detail::ring& ring = *detail::ring::of(handle);
+        detail::in_process_ring& ring = *detail::in_process_ring::of(handle);
         ring.release(handle);
         world_->ranks[ring.from].bell.ring();
     }
 
     template <int = 0>
     errc cancel(std::uint64_t id) noexcept {
-        for (detail::ring* ring : open_)
+        for (detail::in_process_ring* ring : open_)
             if (ring->cancel(id)) return errc::ok;
         return errc::invalid_argument;
     }
@@ -260,22 +261,24 @@ private:
 
     endpoint(std::shared_ptr<world> shared, rank_t rank)
         : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {
-        for (detail::plain_list<detail::ring*>* rings : {&in_, &open_}) rings->reserve(size() < 64 ? size() : 64);
+        for (detail::plain_list<detail::in_process_ring*>* rings : {&in_, &open_})
+            rings->reserve(size() < 64 ? size() : 64);
     }
 
     template <int = 0>
     void leave();
     // The ring to a rank. It is made when it is first needed.
     template <int = 0>
-    detail::ring* outgoing(rank_t to) {
+    detail::in_process_ring* outgoing(rank_t to) {
         for (const auto& [peer, ring] : out_)
             if (peer == to) return ring;
         return make_ring(to);
     }
     template <int = 0>
-    BOUGH_COLD detail::ring* make_ring(rank_t to) {
-        auto made = std::make_unique<detail::ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
-        std::atomic<detail::ring*>& list = world_->ranks[to].incoming;
+    BOUGH_COLD detail::in_process_ring* make_ring(rank_t to) {
+        auto made =
+            std::make_unique<detail::in_process_ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
+        std::atomic<detail::in_process_ring*>& list = world_->ranks[to].incoming;
         out_.emplace_back(to, made.get());
         made->next = list.load(std::memory_order_relaxed);
         while (!list.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
@@ -285,12 +288,12 @@ private:
     // Learns of rings that senders have made since the last call.
     template <int = 0>
     void refresh() {
-        detail::ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
+        detail::in_process_ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
         if (newest != newest_) read_list(newest);
     }
     template <int = 0>
-    BOUGH_COLD void read_list(detail::ring* newest) {
-        for (detail::ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
+    BOUGH_COLD void read_list(detail::in_process_ring* newest) {
+        for (detail::in_process_ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
         newest_ = newest;
     }
     // Whether poll() would find something, or there is new room for a post that was refused.
@@ -299,7 +302,7 @@ private:
         if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
         if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
         if (world_->ranks[rank_].woken.load(std::memory_order_acquire) != woken_) return true;
-        for (const detail::ring* ring : in_)
+        for (const detail::in_process_ring* ring : in_)
             if (ring->has_arrival()) return true;
         for (const auto& [peer, ring] : out_)
             if (ring->has_news()) return true;
@@ -315,7 +318,7 @@ private:
             if (reported_[r] != 0 || world_->ranks[r].gone.load(std::memory_order_acquire) == 0) continue;
             refresh();
             bool drained = found != events.size();
-            for (const detail::ring* ring : in_) drained &= ring->from != r || !ring->has_arrival();
+            for (const detail::in_process_ring* ring : in_) drained &= ring->from != r || !ring->has_arrival();
             if (!drained) {
                 all = false;
                 continue;
@@ -335,12 +338,12 @@ private:
     rank_t rank_;
     std::uint32_t spins_;
     std::uint32_t forks_ = detail::forks();
-    detail::plain_list<detail::ring*> in_; // rings to this rank
-    detail::ring* newest_ = nullptr;       // the newest ring in in_
-    std::vector<std::pair<rank_t, detail::ring*>> out_;
-    detail::plain_list<detail::ring*> open_; // rings in which long messages from this rank are under way
-    std::uint32_t departures_ = 0;           // how many departures have been reported
-    std::uint32_t woken_ = 0;                // how often it had been woken at the last poll
+    detail::plain_list<detail::in_process_ring*> in_; // rings to this rank
+    detail::in_process_ring* newest_ = nullptr;       // the newest ring in in_
+    std::vector<std::pair<rank_t, detail::in_process_ring*>> out_;
+    detail::plain_list<detail::in_process_ring*> open_; // rings in which long messages from this rank are under way
+    std::uint32_t departures_ = 0;                      // how many departures have been reported
+    std::uint32_t woken_ = 0;                           // how often it had been woken at the last poll
     detail::plain_list<unsigned char> reported_;
 };
 
@@ -358,7 +361,7 @@ inline in_process::endpoint in_process::connect(rank_t rank) {
 template <int>
 void in_process::endpoint::leave() {
     const std::uint32_t order = world_->leaving.fetch_add(1, std::memory_order_relaxed) + 1;
-    for (detail::ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
+    for (detail::in_process_ring* ring : open_) ring->cancel_all(world_->ranks[ring->to].gone);
     world_->ranks[rank_].gone.store(order, std::memory_order_release);
     world_->departures.fetch_add(1, std::memory_order_release);
     for (rank_state& r : world_->ranks) r.bell.ring();

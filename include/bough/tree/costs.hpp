@@ -74,7 +74,7 @@ struct node_times {
 };
 
 template <class Time, Tree T>
-constexpr Time broadcast_time(const T& tree, const node_times<Time>& times) {
+constexpr Time node_broadcast_time(const T& tree, const node_times<Time>& times) {
     BOUGH_EXPECTS(tree.size() == times.size(), "costs: one for each rank of the tree");
     Time last{};
     std::vector<rank_t> ranks{tree.root()};
@@ -98,7 +98,7 @@ constexpr Time broadcast_time(const T& tree, const node_times<Time>& times) {
 // When the last rank has the message. Pre: a tree (see table::check). Time and memory O(size).
 template <Tree T, CostNumber C>
 constexpr time_of<C> broadcast_time(const T& tree, const tree_costs<C>& costs) {
-    return detail::broadcast_time(tree, detail::node_times<time_of<C>>(costs));
+    return detail::node_broadcast_time(tree, detail::node_times<time_of<C>>(costs));
 }
 template <Tree T, class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>

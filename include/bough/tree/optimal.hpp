@@ -81,7 +81,8 @@ namespace detail {
 inline constexpr std::size_t most_ranks_searched = 1024;
 
 template <class Time>
-constexpr certified_tree<Time> optimal_tree(const node_times<Time>& times, rank_t root, const optimal_effort& effort) {
+constexpr certified_tree<Time> search_optimal_tree(const node_times<Time>& times, rank_t root,
+                                                   const optimal_effort& effort) {
     std::vector<rank_t> order = fastest_first(times, root);
     const auto classes = classes_of(times, std::span<const rank_t>(order));
     if (class_table<Time>::work(classes, times.sends_only) <= effort.steps &&
@@ -89,7 +90,7 @@ constexpr certified_tree<Time> optimal_tree(const node_times<Time>& times, rank_
         class_table<Time> exact(classes, times.send[root], times.sends_only);
         exact.fill();
         table tree(times.size(), root, exact.edges(root));
-        const Time found = detail::broadcast_time(tree, times);
+        const Time found = detail::node_broadcast_time(tree, times);
         return {std::move(tree), {found, found}};
     }
     std::vector<Time> earliest;
@@ -118,7 +119,7 @@ constexpr certified_tree<time_of<C>> optimal_tree(const tree_costs<C>& costs, ra
                                                   const optimal_effort& effort = {}) {
     const detail::node_times<time_of<C>> times(costs);
     BOUGH_EXPECTS(root < times.size(), "root: the root of a tree must be one of its ranks, so below size");
-    return detail::optimal_tree(times, root, effort);
+    return detail::search_optimal_tree(times, root, effort);
 }
 template <class C, std::size_t Extent>
 requires CostNumber<std::remove_const_t<C>>
@@ -133,7 +134,7 @@ constexpr certificate<time_of<C>> certify(const T& tree, const tree_costs<C>& co
                                           const optimal_effort& effort = {}) {
     using time = time_of<C>;
     const detail::node_times<time> times(costs);
-    const time found = detail::broadcast_time(tree, times);
+    const time found = detail::node_broadcast_time(tree, times);
     const std::vector<rank_t> order = detail::fastest_first(times, tree.root());
     const auto classes = detail::classes_of(times, std::span<const rank_t>(order));
     if (detail::class_table<time>::work(classes, times.sends_only) <= effort.steps &&

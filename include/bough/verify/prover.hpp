@@ -29,8 +29,8 @@ namespace bough::inline BOUGH_ABI::detail {
 // The whole proof at once. emit(r, sink) pushes the steps of rank r; scratch(r) is how many scratch
 // blocks they may touch.
 template <class Goal, class Emit, class Scratch>
-constexpr verdict prove(const Goal& goal, const dimensions& at, const verify_options& options, Emit&& emit,
-                        Scratch&& scratch) {
+constexpr verdict prove_steps(const Goal& goal, const dimensions& at, const verify_options& options, Emit&& emit,
+                              Scratch&& scratch) {
     constexpr auto all = ~std::uint32_t{0};
     findings found;
     rank_check<Goal> ranks(goal, at, found);
@@ -70,7 +70,7 @@ consteval verdict verify_constant() {
         const auto plan = Make();
         const auto emit = [&plan](rank_t r, auto&& sink) { plan.emit(r, sink); };
         const auto scratch = [&plan](rank_t r) { return plan.scratch(r); };
-        return prove(plan.goal(), dimensions_of(plan), claimed_options(plan, {}), emit, scratch);
+        return prove_steps(plan.goal(), dimensions_of(plan), claimed_options(plan, {}), emit, scratch);
     } else {
         return prove_in_parts<Make>();
     }

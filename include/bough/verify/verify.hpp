@@ -41,7 +41,7 @@ constexpr verdict verify_schedules(const Goal& goal, const dimensions& at, std::
     BOUGH_EXPECTS(scratch.size() == at.size, "scratch: one limit per rank is needed");
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
     const auto emit = [&](rank_t r, auto&& sink) { sink.push(schedules[r].steps.data(), schedules[r].size()); };
-    return detail::prove(goal, at, options, emit, [&](rank_t r) { return scratch[r]; });
+    return detail::prove_steps(goal, at, options, emit, [&](rank_t r) { return scratch[r]; });
 }
 
 // Proves a plan. One that keeps its steps, and has them as `schedules()`, by rank, is not asked to make
@@ -50,8 +50,8 @@ template <Plan P>
 constexpr verdict verify(const P& plan, verify_options options = {}) {
     BOUGH_EXPECTS(!options.hold || options.eager_slots == 0, "hold: only with unbuffered messages");
     const auto prove = [&](const auto& emit) {
-        return detail::prove(plan.goal(), detail::dimensions_of(plan), detail::claimed_options(plan, options), emit,
-                             [&plan](rank_t r) { return plan.scratch(r); });
+        return detail::prove_steps(plan.goal(), detail::dimensions_of(plan), detail::claimed_options(plan, options),
+                                   emit, [&plan](rank_t r) { return plan.scratch(r); });
     };
     if constexpr (requires { std::span<const schedule>(plan.schedules()); }) {
         const std::span<const schedule> made = plan.schedules();

@@ -13,9 +13,9 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/model/detail/mailbox.hpp>
-#include <bough/model/detail/outbox.hpp>
 #include <bough/model/detail/ports.hpp>
 #include <bough/model/detail/positions.hpp>
+#include <bough/model/detail/unbegun.hpp>
 #include <bough/model/folded_ranks.hpp>
 #include <bough/model/rendezvous.hpp>
 
@@ -87,7 +87,7 @@ public:
         if constexpr (ported) hand_over(rank, false);
         if constexpr (meets)
             if (!outboxes_.empty()) {
-                const outbox<letter>& sent = outboxes_[rank];
+                const unbegun_messages<letter>& sent = outboxes_[rank];
                 if (!sent.empty()) return false;
                 if (clock_ns < sent.there_ns) clock_ns = sent.there_ns;
             }
@@ -139,7 +139,8 @@ private:
     BOUGH_COLD constexpr void line_up(rank_t from, const sent_message<letter>& sent) {
         sent_message<letter> m = sent;
         m.letter.announced = m.bytes > eager_bytes(model_, from, m.to);
-        if (outboxes_.empty()) outboxes_ = std::vector<outbox<letter>>(ranks_.size(), outbox<letter>{});
+        if (outboxes_.empty())
+            outboxes_ = std::vector<unbegun_messages<letter>>(ranks_.size(), unbegun_messages<letter>{});
         const bool others = !outboxes_[from].empty();
         outboxes_[from].add(m);
         if (!others) post(from, m);
@@ -167,7 +168,7 @@ private:
     // notice came at `notice_ns`. Returns when the message is there.
     BOUGH_COLD constexpr double meet(rank_t from, double notice_ns, double at_ns) {
         from = visited_.stands_for(from);
-        outbox<letter>& sent = outboxes_[from];
+        unbegun_messages<letter>& sent = outboxes_[from];
         const sent_message<letter> m = sent.take();
         const double both_ns = notice_ns < at_ns ? at_ns : notice_ns;
         const double there_ns = begin(from, m, both_ns + model_.latency_ns(m.to, from, 0));
@@ -184,8 +185,8 @@ private:
     visited_ranks<MayFold> visited_;
     positions ranks_;
     mailbox<letter> mail_;
-    bough::detail::plain_list<ports> ports_; // by rank, for a ported model
-    std::vector<outbox<letter>> outboxes_;   // by rank; made when the first rendezvous is sent
+    bough::detail::plain_list<ports> ports_;         // by rank, for a ported model
+    std::vector<unbegun_messages<letter>> outboxes_; // by rank; made when the first rendezvous is sent
 };
 
 } // namespace bough::model::detail

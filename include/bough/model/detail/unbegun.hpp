@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // What the walk keeps of a rank under a model with rendezvous: its messages that have not begun, in the
 // order of its sends.
-#ifndef BOUGH_MODEL_DETAIL_OUTBOX_HPP
-#define BOUGH_MODEL_DETAIL_OUTBOX_HPP
+#ifndef BOUGH_MODEL_DETAIL_UNBEGUN_HPP
+#define BOUGH_MODEL_DETAIL_UNBEGUN_HPP
 
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
@@ -28,7 +28,7 @@ struct sent_message {
 };
 
 template <class Letter>
-struct outbox {
+struct unbegun_messages {
     double begun_ns = 0; // when its last message began, under a model without ports
     double there_ns = 0; // when its last rendezvous was at the receiver
 

@@ -107,7 +107,7 @@ struct rank_nodes {
     bool direct = false;       // is the host given a message where it landed?
 };
 
-class network {
+class program_network {
 public:
     std::vector<rank_nodes> ranks{};
 

@@ -28,10 +28,10 @@ constexpr protocol in_process_way(std::uint64_t bytes, std::uint32_t eager_bytes
     return combines ? protocol::in_place : protocol::direct;
 }
 
-class alignas(64) ring {
+class alignas(64) in_process_ring {
 public:
     // Pre: slots is a power of two, 1 to 64.
-    ring(rank_t sender, rank_t receiver, std::uint32_t slots, std::uint32_t eager_bytes)
+    in_process_ring(rank_t sender, rank_t receiver, std::uint32_t slots, std::uint32_t eager_bytes)
         : from(sender), to(receiver), mask_(slots - 1), stride_((eager_bytes + 63) / 64 * 64),
           eager_bytes_(eager_bytes), slots_(new slot[slots]), long_(new long_message[slots]),
           area_(new line[slots * (stride_ / 64)]) {}
@@ -157,7 +157,9 @@ public:
         e.bytes = payload.bytes;
         return true;
     }
-    static ring* of(std::uint64_t handle) noexcept { return reinterpret_cast<ring*>(handle & ~std::uint64_t{63}); }
+    static in_process_ring* of(std::uint64_t handle) noexcept {
+        return reinterpret_cast<in_process_ring*>(handle & ~std::uint64_t{63});
+    }
     bool claim(std::uint64_t handle) noexcept {
         const auto index = static_cast<std::uint32_t>(handle & 63);
         if (slots_[index].length != long_mark) return true;
@@ -185,7 +187,7 @@ public:
         consumed_.store(order_.release(index, mask_), std::memory_order_release);
     }
 
-    ring* next = nullptr; // in the receiver's list
+    in_process_ring* next = nullptr; // in the receiver's list
     const rank_t from, to;
 
 private:
