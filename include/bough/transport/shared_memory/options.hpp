@@ -16,7 +16,10 @@
 namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
-    std::uint32_t slots = 16; // messages in flight from one rank to another; a power of two, 1 to 64
+    // Messages in flight from one rank to another; a power of two, 1 to 64. 0: 64; with more than 32 ranks
+    // 16, since every pair of ranks has a ring. Where ranks share a core, a rank that only sends gives the
+    // core away when they are full.
+    std::uint32_t slots = 0;
     // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
     // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with
     // more than 5 ranks less, so that this room takes 3 MiB in all, but never less than 2 KiB.
@@ -36,7 +39,7 @@ struct shared_memory_options {
 namespace detail {
 
 inline status check(const shared_memory_options& o) noexcept {
-    if (o.slots < 1 || o.slots > most_slots || !std::has_single_bit(o.slots))
+    if (o.slots != 0 && (o.slots > most_slots || !std::has_single_bit(o.slots)))
         return invalid_argument("slots: must be a power of two, 1 to 64");
     if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
     if (o.common_bytes > std::uint64_t{1} << 40) return invalid_argument("common_bytes: must be at most 2^40");
@@ -48,7 +51,9 @@ inline segment_layout layout_of(rank_t ranks, const shared_memory_options& o) no
     const std::uint32_t area = o.eager_bytes == 0 ? share : (std::max(o.eager_bytes, 512u) + 63) / 64 * 128;
     const std::uint32_t piece = (area / (2 * stage_pieces) + 63) / 64 * 64;
     return {.ranks = ranks,
-            .slots = o.slots,
+            .slots = o.slots != 0  ? o.slots
+                     : ranks <= 32 ? most_slots
+                                   : 16,
             .area_bytes = area,
             .piece_bytes = piece,
             .heap_bytes = o.heap_bytes,
