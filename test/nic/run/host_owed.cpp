@@ -91,7 +91,7 @@ TEST_CASE("a host that finds its bank held by what it owes gets a deadline", "[n
     std::atomic<bool> let_in{false};
     std::array<status, 3> middle{};
     status error{};
-    const auto found = run_chain(1'000'000'000, let_in, [&](auto&, auto& sum, auto& enter) {
+    const auto found = run_chain(4'000'000'000, let_in, [&](auto&, auto& sum, auto& enter) {
         for (status& s : middle) s = enter();
         error = sum->error();
         let_in = true;
@@ -116,7 +116,7 @@ TEST_CASE("a program that ends sends what it owes, or says that it did not", "[n
     }
     SECTION("the last rank comes too late") {
         std::atomic<bool> let_in{false};
-        const auto found = run_chain(1'000'000'000, let_in, [&](auto&, auto& sum, auto& enter) {
+        const auto found = run_chain(4'000'000'000, let_in, [&](auto&, auto& sum, auto& enter) {
             for (int i = 0; i != 2; ++i) (void)enter();
             sum.reset();
             let_in = true;
