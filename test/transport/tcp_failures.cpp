@@ -212,17 +212,11 @@ namespace {
 // What rank 0 is told when rank 1, which knows the key, writes bytes of its own making: all of it until rank 1 is lost,
 // and nothing of it is released.
 std::vector<event> heard_from(const std::vector<std::byte>& nonsense, const tcp_options& options = {}) {
-    tcp_hosts hosts;
+    tcp_hosts hosts = hosts_of(2);
     hosts.key.bytes()[0] = std::byte{1};
-    for (int i = 0; i != 2; ++i) {
-        tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-        unique_fd listener;
-        REQUIRE_FALSE(listen_at(at, {}, listener));
-        hosts.hosts.push_back({"127.0.0.1", at.port()});
-    }
     std::thread liar([&] {
         unique_fd s;
-        const tcp_address at{boost::asio::ip::make_address("127.0.0.1"), hosts.hosts[0].port};
+        const tcp_address at = address_of(hosts.hosts[0]);
         for (int i = 0; i != 2000; ++i) {
             s = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
             if (::connect(s.get(), at.data(), static_cast<socklen_t>(at.size())) == 0) break;
@@ -234,8 +228,8 @@ std::vector<event> heard_from(const std::vector<std::byte>& nonsense, const tcp_
         answer_message answer{};
         (void)::recv(s.get(), greeting.data(), greeting.size(), MSG_WAITALL);
         (void)read_greeting(greeting, accepting);
-        const std::string text = "bough tcp hosts\n127.0.0.1 " + std::to_string(hosts.hosts[0].port) + "\n127.0.0.1 " +
-                                 std::to_string(hosts.hosts[1].port);
+        std::string text = "bough tcp hosts";
+        for (const tcp_host& h : hosts.hosts) text += '\n' + h.address + ' ' + std::to_string(h.port);
         std::array<std::byte, 32> job{};
         (void)openssl_mac::authenticate(hosts.key.bytes(), std::as_bytes(std::span(text)), job);
         const introduction who{handshake_layout::get(std::span(job).first<8>()), 2, 1, 0};

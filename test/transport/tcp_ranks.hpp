@@ -31,14 +31,29 @@ inline double ms_since(clock_type::time_point begin) {
     return std::chrono::duration<double, std::milli>(clock_type::now() - begin).count();
 }
 
+// An address of loopback that no other process uses: a port of it that was free a moment ago is still free, and
+// nobody connects to it by mistake.
+inline std::string loopback() {
+#if defined(__linux__)
+    const auto id = static_cast<std::uint32_t>(::getpid());
+    return "127." + std::to_string(64 + (id >> 16) % 64) + '.' + std::to_string((id >> 8) % 256) + '.' +
+           std::to_string(id % 256);
+#else
+    return "127.0.0.1";
+#endif
+}
+inline bough::detail::tcp_address address_of(const bough::tcp_host& host) {
+    return {boost::asio::ip::make_address(host.address), host.port};
+}
+
 // Ranks at ports of loopback that were free a moment ago.
 inline bough::tcp_hosts hosts_of(rank_t ranks) {
     bough::tcp_hosts hosts;
+    std::vector<bough::detail::unique_fd> listeners(ranks); // until all have a port
     for (rank_t r = 0; r != ranks; ++r) {
-        bough::detail::tcp_address at{boost::asio::ip::make_address("127.0.0.1"), 0};
-        bough::detail::unique_fd listener;
-        if (bough::detail::listen_at(at, {}, listener)) throw std::runtime_error("no free port");
-        hosts.hosts.push_back({"127.0.0.1", at.port()});
+        bough::detail::tcp_address at{boost::asio::ip::make_address(loopback()), 0};
+        if (bough::detail::listen_at(at, {}, listeners[r])) throw std::runtime_error("no free port");
+        hosts.hosts.push_back({loopback(), at.port()});
     }
     hosts.key.bytes()[0] = std::byte{42};
     return hosts;

@@ -304,7 +304,7 @@ std::uint64_t group_in_spite_of(const tls_options& tls, const Say& say) {
         boost::system::error_code error;
         for (int i = 0; i != 2000; ++i) {
             socket = ip::tcp::socket(io);
-            if (!socket.connect({ip::make_address("127.0.0.1"), hosts.hosts[0].port}, error)) break;
+            if (!socket.connect({ip::make_address(hosts.hosts[0].address), hosts.hosts[0].port}, error)) break;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
         const timeval limit{10, 0};
