@@ -36,9 +36,9 @@ struct tree_gather {
     S shape{};
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        schedule scatter;
-        detail::scatter_over(bind_tree(shape, at), rank, scatter);
-        detail::mirror_steps(scatter, out);
+        schedule downward;
+        detail::scatter_over(bind_tree(shape, at), rank, downward);
+        detail::mirror_steps(downward, out);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     using text_tells = std::conditional_t<text_tells_v<S>, tree_gather, void>;
