@@ -75,9 +75,13 @@ void until_an_error(communicator<shared_memory>& comm, std::size_t count, report
 
 } // namespace
 
+// Many ranks, which take turns on few cores, in one of the three ways of long messages; the seed says which.
 TEST_CASE("shared_memory: collectives over processes") {
-    for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true), std::optional(false)})
+    std::uint64_t way = 0;
+    for (const std::optional<bool> direct : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+        ++way;
         for (const rank_t ranks : {1u, 2u, 3u, 5u, 8u, 13u}) {
+            if (ranks > 5 && !bough_test::all() && (bough_test::seed() + ranks + way) % 3 != 0) continue;
             processes group(ranks, [&](auto& wire, report& told) {
                 communicator comm{
                     shared_memory{wire, {.eager_bytes = direct == true ? 0u : 4096u, .direct_reads = direct}}};
@@ -91,6 +95,7 @@ TEST_CASE("shared_memory: collectives over processes") {
                 CHECK(group.of(r).wrong == 0);
             }
         }
+    }
 }
 
 namespace {
