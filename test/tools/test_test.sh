@@ -113,8 +113,15 @@ add_test(good "true")
 add_test(at.first "sh" "-c" "test -e passes || { touch passes; exit 1; }")
 add_test(at.first_too "true")
 add_test(bad "test" "-e" "bad_passes")
+set_tests_properties(at.first PROPERTIES FIXTURES_SETUP made)
+add_test(uses "test" "-e" "bad_passes")
+set_tests_properties(uses PROPERTIES FIXTURES_REQUIRED made)
+add_test(gone "/no/program")
+add_test(skips "sh" "-c" "exit 77")
+set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
 END
-for function in failed_tests one_of run_again; do eval "$(sed -n "/^$function() {/,/}\$/p" "$test")"; done
+eval "$(sed -n '/^one_of() {/p' "$test")"
+for function in failed_tests run_again; do eval "$(sed -n "/^$function() {/,/^}\$/p" "$test")"; done
 again() { # what run_again returns, and the list of unsteady tests
     (
         cd "$scratch/run" && logs=. unsteady=() returned=0
@@ -124,9 +131,11 @@ again() { # what run_again returns, and the list of unsteady tests
     )
 }
 [ "$(again)" = "1 dev: at.first" ] || fail "run again: $(again; cat "$scratch/out")"
-grep -q '^== dev: run again, one at a time: at.first bad$' "$scratch/out" || fail "run again: $(cat "$scratch/out")"
+grep -q '^== dev: run again, one at a time: at.first bad uses gone$' "$scratch/out" || fail "run again: $(cat "$scratch/out")"
 rm "$scratch/run/passes" && touch "$scratch/run/bad_passes"
-[ "$(again)" = "0 dev: at.first" ] || fail "run again, all pass: $(cat "$scratch/out")"
+[ "$(again)" = "1 dev: at.first dev: uses" ] || fail "run again, one has no program: $(cat "$scratch/out")"
+rm "$scratch/run/passes" && sed -i '/gone/d' "$scratch/run/CTestTestfile.cmake"
+[ "$(again)" = "0 dev: at.first dev: uses" ] || fail "run again, all pass: $(cat "$scratch/out")"
 
 printf '%d failures\n' "$failures"
 [ "$failures" = 0 ]
