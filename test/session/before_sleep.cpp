@@ -58,3 +58,36 @@ TEST_CASE("before sleep: it says whether it has sent something, and asks no more
     CHECK(zero.mine.make_way());
     CHECK(zero.mine.outstanding() == 0);
 }
+
+TEST_CASE("before sleep: an operation that ended because its op threw is not slept on") {
+    rank_0 zero(3);
+    zero.noted.room[1] = zero.noted.room[2] = 0;
+    constexpr std::uint32_t count = 150, thrower = 149;
+    std::uint64_t values[2] = {1, 2};
+    for (std::uint32_t n = 1; n <= count; ++n) {
+        if (n != thrower) {
+            zero.to(1, n);
+            continue;
+        }
+        const slice in{input, 0, 1};
+        operation& o = zero.all.emplace_back(
+            bind_steps(std::vector<step>{send_step(2, in), combine_step(in, in, {output, 0, 1})}, 1));
+        envelope tag;
+        tag.operation = n;
+        const call_signature signature{.plan = o.work.bound().plan_id};
+        call its;
+        its.input = reinterpret_cast<std::byte*>(&values[0]);
+        its.output = reinterpret_cast<std::byte*>(&values[1]);
+        its.count = 1;
+        its.element_bytes = 8;
+        its.combine = [](const void*, const std::byte*, const std::byte*, std::byte*, std::uint64_t) { throw 7; };
+        zero.mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+    }
+    (void)zero.mine.progress();
+    while (zero.mine.make_way()) continue;
+    zero.noted.room[2] = 1;
+    const bool polls_again = zero.mine.progress();
+    CHECK((zero.mine.make_way() || polls_again));
+    CHECK(zero.all[thrower - 1].op.done());
+    CHECK(zero.mine.outstanding() == 0); // the group has failed
+}

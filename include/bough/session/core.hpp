@@ -140,11 +140,15 @@ public:
 
     // Polls once, and moves on what can move. `waits`: the caller calls it again and again, until it is done.
     bool progress(bool waits = false);
-    // True: something was sent, as whoever will sleep has to try all that was refused.
+    // True: something was sent or has ended, as whoever will sleep has to try all that was refused.
     bool make_way(bool always = false) {
         leave_straight();
         matching_.make_way(always);
-        return !always && flight_.gives_turns() && flight_.was_blocked() && engines_.retry(true);
+        if (always || !flight_.gives_turns() || !flight_.was_blocked()) return false;
+        const std::size_t before = flight_.size();
+        const bool moves = engines_.retry(true);
+        hand_over();
+        return moves || flight_.size() != before; // an op may have thrown
     }
     void check_deadlines();
 
