@@ -28,6 +28,9 @@ template cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const 
 template walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, const plan_ref&, const problem&, rank_t,
                                                               const walk_terms&);
 template cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&);
+template double any_cost_model::loop_by<model::lrc>(const std::byte*, const plan_ref&, const problem&, std::uint64_t);
+template double any_cost_model::loop_by<model::loggops>(const std::byte*, const plan_ref&, const problem&,
+                                                        std::uint64_t);
 
 namespace detail {
 template std::string details_of<status>(const status&);

@@ -6,6 +6,7 @@
 //   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
 //   costs.walk(plan_ref(plan), what, terms)      the same, of some ranks that stand for all, or no further than needed
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
+//   costs.loop_ns(plan_ref(plan), what, steps)   how long its busiest rank is at work
 //   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
 //   costs.last_arrival_ns(what, size)            when the last rank comes
 //   costs.check(size)                            an error that names the costs, if some are not costs
@@ -187,20 +188,26 @@ constexpr double shared_work_ns(const shared_cores<M>& model, const problem& wha
     return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
 }
 
-// A plan of so many steps is worth a look at the work of all ranks.
-inline constexpr std::uint64_t steps_looked_at = std::uint64_t{1} << 14;
+// Who may have more to do than most, and who tells for them. The root comes first; some may come twice.
+template <Plan P>
+constexpr std::array<rank_t, 6> few_ranks(const P& plan, const problem& what) {
+    const rank_t root = plan.root(), size = plan.size();
+    return {root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late};
+}
+
+// A plan of so many steps is looked at in full to find its busiest rank.
+inline constexpr std::uint64_t steps_looked_at = std::uint64_t{1} << 12;
 
 // What a call takes in a loop of calls that overlap: as long as its busiest rank is at work. Where the
 // data goes inwards, its end waits for all ranks; if these share cores, for their work on these. Of a
-// plan of many steps a few ranks tell.
-template <CostModel M, Plan P, class Ranks>
-constexpr double loop_ns(const shared_cores<M>& model, const problem& what, const P& plan, const Ranks& few,
-                         std::uint64_t steps) {
+// plan with more steps, ranks at equal distances tell, with a quarter of that many steps, and a few more.
+// The distance is odd, so that it meets even and odd ranks.
+template <CostModel M, Plan P>
+constexpr double loop_ns(const shared_cores<M>& model, const problem& what, const P& plan, std::uint64_t steps) {
     const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
-    const bool shares = what.goes == course::inwards && what.cores < plan.size();
-    const bool looks_at_all = shares && steps <= steps_looked_at;
+    const std::uint64_t size = plan.size(), apart = steps <= steps_looked_at ? 1 : 4 * (steps / steps_looked_at) + 1;
     double busiest_ns = 0, root_ns = 0, others_ns = 0;
-    rank_t others = 0;
+    std::uint64_t others = 0;
     const auto look = [&](rank_t r) {
         work_of_rank sink(model, sizes, r, model.wake_ns);
         plan.emit(r, sink);
@@ -210,13 +217,13 @@ constexpr double loop_ns(const shared_cores<M>& model, const problem& what, cons
         else
             others_ns += sink.ns(), ++others;
     };
-    if (looks_at_all)
-        for (rank_t r = 0; r != plan.size(); ++r) look(r);
-    else
-        for (const rank_t r : few)
-            if (r < plan.size()) look(r);
-    if (!shares || others == 0) return busiest_ns;
-    return std::max(busiest_ns, (root_ns + others_ns / others * (plan.size() - 1)) / what.cores);
+    for (std::uint64_t r = 0; r < size; r += apart) look(static_cast<rank_t>(r));
+    const auto few = few_ranks(plan, what);
+    for (auto at = few.begin(); at != few.end(); ++at)
+        if (*at < size && *at % apart != 0 && std::find(few.begin(), at, *at) == at) look(*at); // each rank once
+    if (what.goes != course::inwards || what.cores >= size || others == 0) return busiest_ns;
+    const double mean_ns = others_ns / static_cast<double>(others);
+    return std::max(busiest_ns, (root_ns + mean_ns * static_cast<double>(size - 1)) / what.cores);
 }
 
 } // namespace detail
@@ -228,7 +235,6 @@ struct cost_bound {
     std::uint64_t steps = 0;
     double alike_ns = 0; // an estimate of the price of a plan in which all ranks do much alike
     bool waits = false;  // do some messages wait for their receivers?
-    double loop_ns = 0;  // what a call takes in a loop; 0 if the problem does not go one way
 };
 
 // How a plan is walked.
@@ -296,6 +302,11 @@ public:
     cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
         return functions_->bound_ns(model_.data(), plan, what);
     }
+    // What a call takes in a loop, if the problem goes one way. `steps`: those of all ranks, as bound_ns
+    // tells them.
+    double loop_ns(const plan_ref& plan, const problem& what, std::uint64_t steps) const {
+        return functions_->loop_ns(model_.data(), plan, what, steps);
+    }
     // Are the costs between `size` ranks finite and not negative? By what a few ranks have, of a few
     // sizes.
     status check(rank_t size) const {
@@ -319,6 +330,7 @@ private:
     struct functions {
         walked_price (*walk)(const std::byte*, const plan_ref&, const problem&, rank_t, const walk_terms&);
         cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
+        double (*loop_ns)(const std::byte*, const plan_ref&, const problem&, std::uint64_t);
         message_costs (*costs_of)(const std::byte*, rank_t, rank_t, std::uint64_t, const problem&, rank_t);
         const rank_t* (*groups_of_ranks)(const std::byte*) noexcept;
         double (*last_arrival_ns)(const std::byte*, const problem&, rank_t);
@@ -335,6 +347,8 @@ private:
     template <class M>
     static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what);
     template <class M>
+    static double loop_by(const std::byte* model, const plan_ref& plan, const problem& what, std::uint64_t steps);
+    template <class M>
     static message_costs message_of(const std::byte* model, rank_t from, rank_t to, std::uint64_t bytes,
                                     const problem& what, rank_t size);
     template <class M>
@@ -347,7 +361,7 @@ private:
         return detail::last_arrival_ns(model_at<M>(model), what, size);
     }
     template <class M>
-    static constexpr functions functions_of{&walk_by<M>,   &busy_ns<M>, &message_of<M>,
+    static constexpr functions functions_of{&walk_by<M>,   &busy_ns<M>, &loop_by<M>,        &message_of<M>,
                                             &groups_by<M>, &last_of<M>, is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
@@ -405,8 +419,7 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     // The root may have much more to do than the others, and some of them more than most.
     std::array<std::uint64_t, 3> others{};
     std::size_t known = 0;
-    const std::array<rank_t, 6> few{root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late};
-    for (const rank_t r : few) {
+    for (const rank_t r : detail::few_ranks(plan, what)) {
         if (r >= size) continue;
         detail::busy_rank sink(seen, sizes, r);
         plan.emit(r, sink);
@@ -420,8 +433,12 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
     }
     const auto [a, b, c] = others; // the middle one of three, the larger one of two
     found.steps += (known == 3 ? std::max(std::min(a, b), std::min(std::max(a, b), c)) : std::max(a, b)) * (size - 1);
-    if (what.goes != course::all_ways) found.loop_ns = detail::loop_ns(seen, what, plan, few, found.steps);
     return found;
+}
+
+template <class M>
+double any_cost_model::loop_by(const std::byte* model, const plan_ref& plan, const problem& what, std::uint64_t steps) {
+    return detail::loop_ns(detail::share_cores(model_at<M>(model), what, plan.size()), what, plan, steps);
 }
 
 } // namespace bough

@@ -62,8 +62,8 @@ namespace detail {
 // Which way the data of a collective goes.
 constexpr course course_of(std::uint8_t kind) noexcept {
     if (kind == goal::reduce::kind || kind == goal::gather::kind) return course::inwards;
-    const bool is_outwards = kind == goal::broadcast::kind || kind == goal::scatter::kind || kind == goal::scan::kind ||
-                             kind == goal::exscan::kind;
+    const bool is_outwards = kind == goal::broadcast::kind || kind == goal::multicast::kind ||
+                             kind == goal::scatter::kind || kind == goal::scan::kind || kind == goal::exscan::kind;
     return is_outwards ? course::outwards : course::all_ways;
 }
 // The problem as a collective has it.
@@ -137,10 +137,12 @@ struct prospect {
     candidate what;
     block_t blocks = 0; // into so many the vector is cut
     double predicted_ns = 0;
-    bool at_least = false; // predicted_ns is a lower bound, which was enough to see that it does not win
-    bool ended = false;    // and its walk was ended there
-    bool about = false;    // predicted_ns is an estimate, from what a few ranks do
-    double loop_ns = 0;    // what a call takes in a loop, if it goes one way
+    // predicted_ns is a lower bound, and enough to see that it does not win: it is too slow, or another is
+    // no slower than that and better in a loop of calls (then predicted_ns may be less than the winner's).
+    bool at_least = false;
+    bool ended = false; // and its walk was ended there
+    bool about = false; // predicted_ns is an estimate, from what a few ranks do
+    double loop_ns = 0; // what a call takes in a loop, if that counts (in_a_loop) and it might win; or 0
     exclusion excluded = exclusion::none;
     const char* refusal = nullptr; // for exclusion::dimensions
 
@@ -315,7 +317,6 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
         const problem seen = problem_for(p.what.algorithm, what);
         left.push_back({i, costs.bound_ns(plan, seen), false});
-        p.loop_ns = left.back().bound.loop_ns;
         if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
         const double ns = costs.symmetric_price_ns(plan, seen);
         if (!detail::is_finite_cost(ns)) continue;
@@ -338,6 +339,12 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     const auto enough_ns = [&] { return detail::as_good_as(loop ? loop.near_ns() : best_ns, made.last_arrival_ns); };
     for (const auto& [index, bound, priced] : left) {
         prospect& p = made.prospects[index];
+        const dimensions d{at.size, at.root, p.blocks};
+        const plan_ref plan(p.what.algorithm, d);
+        const problem seen = problem_for(p.what.algorithm, what);
+        // What takes too long alone is not looked at.
+        if (loop && detail::is_finite_cost(bound.ns) && (options.price_all || bound.ns <= enough_ns()))
+            p.loop_ns = costs.loop_ns(plan, seen, bound.steps);
         if (!priced) {
             if (!detail::is_finite_cost(bound.ns)) {
                 detail::leave_out(p, exclusion::no_price);
@@ -350,9 +357,6 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 p.at_least = true;
                 continue;
             }
-            const dimensions d{at.size, at.root, p.blocks};
-            const problem seen = problem_for(p.what.algorithm, what);
-            const plan_ref plan(p.what.algorithm, d);
             const bool is_long = bound.steps > detail::steps_walked_anyway;
             const detail::steady_pricer<0> steady(costs, p.what, d, seen);
             walk_terms terms;

@@ -6,7 +6,8 @@
 // a call then takes as long as its busiest rank is at work, and no longer. The two pull apart: a root
 // that sends to all ranks itself ends soon, but does all the work. So of the plans that take at most
 // near_price_share longer than the fastest, the one with the least product of both times is taken: it
-// may be slower alone by as much as it is faster in a loop.
+// may be slower alone by as much as it is faster in a loop. All ranks are looked at to find the busiest, but
+// only some of a long plan (detail::steps_looked_at).
 #ifndef BOUGH_SELECT_NEAR_PRICES_HPP
 #define BOUGH_SELECT_NEAR_PRICES_HPP
 
@@ -82,10 +83,10 @@ private:
         std::size_t index;
         double ns, product;
     };
-    // If nobody works, the price alone counts.
+    // Each time counts as 1 ns at least: where nobody works, the price alone counts, and a plan without work
+    // compares with others.
     constexpr double product(double ns, double loop_ns) const noexcept {
-        const double its_ns = std::max(ns - last_arrival_ns_, 0.0);
-        return loop_ns > 0 && loop_ns < std::numeric_limits<double>::infinity() ? its_ns * loop_ns : its_ns;
+        return std::max(ns - last_arrival_ns_, 1.0) * std::max(loop_ns, 1.0);
     }
 
     plain_list<price> known_;

@@ -147,9 +147,10 @@ inline std::string to_string(const decision& d) {
             text += "out: " + reason_text(p);
         else if (p.at_least)
             text += "at least " + time_text(p.predicted_ns) +
-                    (d.on_network ? ": its busiest link alone takes that long"
-                     : p.ended    ? ": a rank is still at work then"
-                                  : ": its busiest rank alone takes that long");
+                    (p.predicted_ns < d.winner().predicted_ns ? ": another is no slower, and better in a loop of calls"
+                     : d.on_network                           ? ": its busiest link alone takes that long"
+                     : p.ended                                ? ": a rank is still at work then"
+                                                              : ": its busiest rank alone takes that long");
         else
             text += (p.about ? "about " : "") + time_text(p.predicted_ns) +
                     (has_factor(p.predicted_ns, d.winner().predicted_ns)

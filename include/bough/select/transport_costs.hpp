@@ -32,6 +32,8 @@ inline constexpr model::lrc thread_costs{
 BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, const plan_ref&,
                                                                        const problem&, rank_t, const walk_terms&))
 BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&))
+BOUGH_COMPILED_COMMON(double any_cost_model::loop_by<model::lrc>(const std::byte*, const plan_ref&, const problem&,
+                                                                 std::uint64_t))
 
 // What the transport says that messages cost; without a word from it, the costs of threads.
 template <class X>
