@@ -65,7 +65,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
             const dimensions among = participants(members, typed.at.root).among(typed.at);
             candidate_list from = standard_candidates<goal::broadcast>(among, what);
             if (costs.homogeneous()) {
-                const decision made = choose(from, among, what, costs);
+                const decision made = choose(from, among, what, costs, {.in_a_loop = true});
                 if (!made) return std::shared_ptr<const broadcast_plan>();
                 const prospect& best = made.winner();
                 return std::make_shared<const broadcast_plan>(best.what.algorithm,
@@ -77,7 +77,7 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
                 if (c.blocks == natural_blocks) c.blocks = c.algorithm.natural_blocks(among.size);
                 c.algorithm = multicast_among<any_algorithm>{std::move(c.algorithm), {members.begin(), members.end()}};
             }
-            const decision made = choose(from, typed.at, what, costs);
+            const decision made = choose(from, typed.at, what, costs, {.in_a_loop = true});
             if (!made) return std::shared_ptr<const broadcast_plan>();
             const prospect& best = made.winner();
             const auto* chosen = best.what.algorithm.template get<multicast_among<any_algorithm>>();

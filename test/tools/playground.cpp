@@ -3,7 +3,9 @@
 #include "algorithms.hpp"
 #include "answers.hpp"
 #include "question.hpp"
+#include "short_name.hpp"
 #include "support/catch.hpp"
+#include "timed_model.hpp"
 #include <bough/bough.hpp>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace {
@@ -218,6 +221,21 @@ TEST_CASE("the map of the playground is what choose says") {
                                         bough::any_cost_model(model));
         CHECK(cell["ns"] == made.winner().predicted_ns);
     }
+}
+
+TEST_CASE("the map of the playground is of calls in a loop") {
+    const json row = fastest("collective=broadcast&ranks=4&bytes=8&model=2000,2000,0,0.1,0.05");
+    REQUIRE(row["cells"].size() == 1);
+    const cli::timed_model model = cli::parse_timed_model("2000,2000,0,0.1,0.05");
+    const auto costs = std::visit([](const auto& m) -> bough::any_cost_model { return m; }, model.costs);
+    const bough::dimensions at{.size = 4};
+    const bough::problem what{.bytes = 8};
+    const auto list = bough::standard_candidates<bough::goal::broadcast>(at, what);
+    const auto alone = bough::choose(list, at, what, costs);
+    const auto in_a_loop = bough::choose(list, at, what, costs, {.in_a_loop = true});
+    CHECK(!(alone.winner().what == in_a_loop.winner().what)); // or this would test nothing
+    CHECK(row["cells"][0]["ns"] == in_a_loop.winner().predicted_ns);
+    CHECK(row["cells"][0]["algorithm"] == cli::short_name(in_a_loop.winner().what.algorithm, 4));
 }
 
 // What the playground writes in C++ is C++, and the same algorithm.

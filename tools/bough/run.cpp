@@ -92,7 +92,7 @@ std::vector<bough::candidate> candidates_of(const run_arguments& typed,
     std::vector<bough::candidate> found;
     if (typed.algorithm == "auto") {
         const bough::candidate_list from = standard_candidates(c, at, what, {}, model, arrivals);
-        return {bough::choose(from, at, what, model).winner().what};
+        return {bough::choose(from, at, what, model, {.in_a_loop = true}).winner().what};
     }
     for (const bough::any_algorithm& a : all_algorithms(c))
         if (!a.check({at.size, at.root, a.natural_blocks(at.size)})) found.push_back({a});

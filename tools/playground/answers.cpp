@@ -228,7 +228,8 @@ json fastest(const question& q) {
     for (const std::uint64_t bytes : sizes) {
         const bough::dimensions at{.size = ranks};
         const bough::problem what{.bytes = bytes};
-        const auto made = bough::choose(cli::standard_candidates(c, at, what, {}, costs), at, what, costs);
+        const auto made =
+            bough::choose(cli::standard_candidates(c, at, what, {}, costs), at, what, costs, {.in_a_loop = true});
         json cell{{"bytes", bytes}, {"algorithm", nullptr}};
         if (made) {
             cell["algorithm"] = cli::short_name(made.winner().what.algorithm, ranks);
