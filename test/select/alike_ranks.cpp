@@ -96,8 +96,8 @@ TEST_CASE("alike ranks: which ones", "[select][alike_ranks]") {
     const auto visited = [](const std::vector<rank_t>& node, const any_algorithm& a, const problem& what = {}) {
         const auto size = static_cast<rank_t>(node.size());
         const model::two_level costs{near_costs, far_costs, node.data()};
-        const model::folded_ranks* const found =
-            detail::alike_ranks<0>(costs, size, what).of(a, {.size = size, .blocks = a.natural_blocks(size)});
+        detail::alike_ranks<0> alike(costs, size, what);
+        const model::folded_ranks* const found = alike.of(a, {.size = size, .blocks = a.natural_blocks(size)});
         return found == nullptr ? size : found->members();
     };
     CHECK(visited(blocks_of(15, 5), pairwise_alltoall{}) == 5);

@@ -57,7 +57,9 @@ private:
     // The fewest neighbours that may stand for all.
     rank_t fewest(bool by_xor) const {
         for (rank_t members = 1; members <= size_ / 2; ++members) {
-            if (size_ % members != 0 || (by_xor && !std::has_single_bit(members))) continue;
+            // By xor, a group is moved to one that there is only among a power of two of them.
+            if (size_ % members != 0 || (by_xor && !(std::has_single_bit(members) && std::has_single_bit(size_))))
+                continue;
             const model::folded_ranks tried(size_, members, by_xor);
             if (leaves_near(tried, by_xor)) return members;
         }
