@@ -50,8 +50,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
     for (std::size_t i = 0; i != bytes.size(); ++i) at[i] = 0xa5;
 }
 
-// For what does not end by its time: longer than any machine takes, however busy it is.
-constexpr auto long_enough = 20min;
+// For what does not end by its time. What hangs ends with it.
+constexpr auto long_enough = 60s;
 
 using ints = std::vector<int>;
 using counts = std::vector<std::size_t>;
@@ -179,7 +179,7 @@ TEST_CASE("named: a call's time counts from its start, also when it has waited")
                 wrong += op.done();
                 const auto from = std::chrono::steady_clock::now();
                 op.wait(s);
-                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > long_enough / 2;
+                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > 5s;
                 barrier(base);
             }
         });
@@ -216,7 +216,7 @@ TEST_CASE("named: a call that has had its turn has the time and the priority of 
                 barrier(base);
                 const auto from = std::chrono::steady_clock::now();
                 op.wait(s);
-                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > long_enough / 2;
+                wrong += !is_deadline(s) || std::chrono::steady_clock::now() - from > 5s;
                 break;
             }
             default: // never calls it
