@@ -2,8 +2,8 @@
 // memory_size: lengths and counts of 64 bits as lengths of memory.
 //
 // Where a std::size_t has 32 bits, a length that is cut to it is a short one, and what is written there
-// then lies behind the memory. These functions keep it too long instead: no memory is so long, and whoever
-// asks for it is refused.
+// then lies behind the memory. These functions keep it too long instead: no memory is so long, and
+// whoever asks for it is refused.
 #ifndef BOUGH_CORE_MEMORY_SIZE_HPP
 #define BOUGH_CORE_MEMORY_SIZE_HPP
 

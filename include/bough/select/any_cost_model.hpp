@@ -48,7 +48,8 @@ namespace bough::inline BOUGH_ABI {
 class two_levels;    // bough/select/two_levels.hpp
 class known_network; // bough/select/known_network.hpp
 
-// Which way the data of a collective goes. If it goes one way, a rank may be done before others have begun.
+// Which way the data of a collective goes. If it goes one way, a rank may be done before others have
+// begun.
 enum class course : std::uint8_t {
     all_ways,
     outwards, // away from where calls begin: broadcast, scatter, and scans, from the low ranks to the high ones

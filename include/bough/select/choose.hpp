@@ -137,8 +137,9 @@ struct prospect {
     candidate what;
     block_t blocks = 0; // into so many the vector is cut
     double predicted_ns = 0;
-    // predicted_ns is a lower bound, and enough to see that it does not win: it is too slow, or another is
-    // no slower than that and better in a loop of calls (then predicted_ns may be less than the winner's).
+    // predicted_ns is a lower bound, and enough to see that it does not win: it is too slow, or another
+    // is no slower than that and better in a loop of calls (then predicted_ns may be less than the
+    // winner's).
     bool at_least = false;
     bool ended = false; // and its walk was ended there
     bool about = false; // predicted_ns is an estimate, from what a few ranks do
@@ -180,7 +181,8 @@ struct choose_options {
     bool price_all = false; // and all plans, also those that cannot win, whatever it takes
     // So many are walked in one choice, beyond 512 per rank; eight parts of messages count as one.
     std::uint64_t most_steps = std::uint64_t{1} << 19;
-    // Calls are made in a loop: of plans that are nearly as fast, take one that overlaps with its next call.
+    // Calls are made in a loop: of plans that are nearly as fast, take one that overlaps with its next
+    // call.
     bool in_a_loop = false;
     way_teller through{}; // a communicator or transport: the decision says which way its messages come
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Near prices: which prices count as equal, and which of nearly equal plans is taken for calls in a loop.
 //
-// The price of a plan is what one call takes, alone. If a collective goes one way (broadcast, reduce, gather,
-// scatter, scan, exscan), a rank may start its next call while others are still in this one. In a loop,
-// a call then takes as long as its busiest rank is at work, and no longer. The two pull apart: a root
-// that sends to all ranks itself ends soon, but does all the work. So of the plans that take at most
-// near_price_share longer than the fastest, the one with the least product of both times is taken: it
-// may be slower alone by as much as it is faster in a loop. All ranks are looked at to find the busiest, but
+// The price of a plan is what one call takes, alone. If a collective goes one way (broadcast, reduce,
+// gather, scatter, scan, exscan), a rank may start its next call while others are still in this one. In a
+// loop, a call then takes as long as its busiest rank is at work, and no longer. The two pull apart: a
+// root that sends to all ranks itself ends soon, but does all the work. So of the plans that take at most
+// near_price_share longer than the fastest, the one with the least product of both times is taken: it may
+// be slower alone by as much as it is faster in a loop. All ranks are looked at to find the busiest, but
 // only some of a long plan (detail::steps_looked_at).
 #ifndef BOUGH_SELECT_NEAR_PRICES_HPP
 #define BOUGH_SELECT_NEAR_PRICES_HPP
@@ -57,8 +57,8 @@ public:
     constexpr double near_ns() const noexcept {
         return best_ns_ + std::max(best_ns_ - last_arrival_ns_, 0.0) * near_price_share;
     }
-    // Does a candidate that takes at least `ns` lose, whatever is still to come? It is too slow, or one is
-    // known that is neither slower nor worse.
+    // Does a candidate that takes at least `ns` lose, whatever is still to come? It is too slow, or one
+    // is known that is neither slower nor worse.
     constexpr bool is_hopeless(std::size_t index, double ns, double loop_ns) const {
         if (ns > as_good_as(near_ns(), last_arrival_ns_)) return true;
         const double mine = product(ns, loop_ns);
@@ -83,8 +83,8 @@ private:
         std::size_t index;
         double ns, product;
     };
-    // Each time counts as 1 ns at least: where nobody works, the price alone counts, and a plan without work
-    // compares with others.
+    // Each time counts as 1 ns at least: where nobody works, the price alone counts, and a plan without
+    // work compares with others.
     constexpr double product(double ns, double loop_ns) const noexcept {
         return std::max(ns - last_arrival_ns_, 1.0) * std::max(loop_ns, 1.0);
     }

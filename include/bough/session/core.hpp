@@ -224,8 +224,8 @@ private:
         return straight_.serves(work) && matching_.early().empty() && !members_.any_lost() && !is_disputed() &&
                !has_to_send();
     }
-    // Messages of the session were put. While one is still here, no data may overtake it. The engine sees to
-    // that, but nothing does that runs straight.
+    // Messages of the session were put. While one is still here, no data may overtake it. The engine sees
+    // to that, but nothing does that runs straight.
     void follow_control() {
         if (control_.has_to_send()) [[unlikely]]
             leave_straight();
@@ -286,9 +286,9 @@ private:
         engines_.completed(e);
     }
 
-    // Ends each call of the session: sends the data that waited for messages of the session which have left
-    // in this call, and what was posted; ends operations that waited for that. Nobody else would: the
-    // transport wakes a rank only for what it has refused itself.
+    // Ends each call of the session: sends the data that waited for messages of the session which have
+    // left in this call, and what was posted; ends operations that waited for that. Nobody else would:
+    // the transport wakes a rank only for what it has refused itself.
     BOUGH_ALWAYS_INLINE void hand_over() {
         if (control_.data_waits()) [[unlikely]]
             retry_behind_control();

@@ -11,8 +11,9 @@
 // has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
 // among those of one poll.
 //
-// Messages of the session itself go first: while control holds one for a rank, as the transport has no room
-// for it, no data goes to that rank. Otherwise a rank could get data of a call before the name of that call.
+// Messages of the session itself go first: while control holds one for a rank, as the transport has no
+// room for it, no data goes to that rank. Otherwise a rank could get data of a call before the name of
+// that call.
 //
 // It needs of an operation what session_operation has, of the transport the concept, and control.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP

@@ -172,10 +172,12 @@ public:
     bool holds_any() const noexcept { return first_ != no_rank; }
     // Has one been put since the last flush()?
     bool has_untried() const noexcept { return has_untried_; }
-    // Must data to this rank wait, as messages to it are still here? Then data_may_go() says when to try again.
+    // Must data to this rank wait, as messages to it are still here? Then data_may_go() says when to try
+    // again.
     bool holds_back(rank_t to) noexcept { return holds_for(to) && (data_waits_ = true); }
     bool data_waits() const noexcept { return data_waits_; }
-    // Since the last call, has a rank been cleared while data waited? The data that still waits then says so anew.
+    // Since the last call, has a rank been cleared while data waited? The data that still waits then says
+    // so anew.
     bool data_may_go() noexcept {
         if (!holds_any()) data_waits_ = false;
         return std::exchange(has_cleared_, false);

@@ -16,9 +16,9 @@
 namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
-    // Messages in flight from one rank to another; a power of two, 1 to 64. 0: 64; with more than 32 ranks
-    // 16, since every pair of ranks has a ring. Where ranks share a core, a rank that only sends gives the
-    // core away when they are full.
+    // Messages in flight from one rank to another; a power of two, 1 to 64. 0: 64; with more than 32
+    // ranks 16, since every pair of ranks has a ring. Where ranks share a core, a rank that only sends
+    // gives the core away when they are full.
     std::uint32_t slots = 0;
     // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
     // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with
