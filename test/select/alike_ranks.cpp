@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -133,4 +134,19 @@ TEST_CASE("alike ranks: a walk ends when it cannot win any more", "[select][alik
     CHECK((!same.is_over && same.ns == all.ns && same.steps == all.steps));
     const walked_price part = costs.walk(plan_ref(flat, at), what, {.enough_ns = all.ns / 4});
     CHECK((part.is_over && part.ns > all.ns / 4 && part.ns <= all.ns && part.steps < all.steps));
+}
+
+TEST_CASE("alike ranks: groups of any ranks are asked only for moves that there are", "[select][alike_ranks]") {
+    std::minstd_rand random(1);
+    for (int i = 0; i != 20'000; ++i) {
+        const auto size = static_cast<rank_t>(5 + random() % 20);
+        std::vector<rank_t> node(size);
+        for (rank_t r = 0; r != size; ++r)
+            node[r] = i % 2 == 0 ? static_cast<rank_t>(random() % size) : (r ^ 3u) < size ? r ^ 3u : r;
+        const model::two_level costs{near_costs, far_costs, node.data()};
+        detail::alike_ranks<0> alike(costs, size, {});
+        const any_algorithm a = pairwise_alltoall{};
+        const model::folded_ranks* const found = alike.of(a, {.size = size, .blocks = a.natural_blocks(size)});
+        if (found != nullptr && size % found->members() != 0) FAIL(size << " ranks, " << found->members());
+    }
 }

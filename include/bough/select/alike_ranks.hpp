@@ -10,6 +10,7 @@
 #ifndef BOUGH_SELECT_ALIKE_RANKS_HPP
 #define BOUGH_SELECT_ALIKE_RANKS_HPP
 
+#include <bough/core/contract.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/model/folded_ranks.hpp>
@@ -57,7 +58,7 @@ private:
     // The fewest neighbours that may stand for all.
     rank_t fewest(bool by_xor) const {
         for (rank_t members = 1; members <= size_ / 2; ++members) {
-            // By xor, a group is moved to one that there is only among a power of two of them.
+            // By xor, the group to which one is moved exists only if there is a power of two of them.
             if (size_ % members != 0 || (by_xor && !(std::has_single_bit(members) && std::has_single_bit(size_))))
                 continue;
             const model::folded_ranks tried(size_, members, by_xor);
@@ -67,6 +68,7 @@ private:
     }
     // Are ranks that are near each other so when they are moved, and no others?
     bool leaves_near(const model::folded_ranks& moving, bool by_xor) const {
+        BOUGH_EXPECTS(!by_xor || std::has_single_bit(moving.groups()), "groups: a power of two is needed for xor");
         plain_list<rank_t> becomes;
         for (rank_t by = 1; by < (by_xor ? moving.groups() : 2); by *= 2) {
             becomes.clear();

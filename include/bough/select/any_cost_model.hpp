@@ -52,7 +52,7 @@ class known_network; // bough/select/known_network.hpp
 // begun.
 enum class course : std::uint8_t {
     all_ways,
-    outwards, // away from where calls begin: broadcast, scatter, and scans, from the low ranks to the high ones
+    outwards, // away from where calls begin: broadcast, multicast, scatter, scans (from low ranks to high ones)
     inwards,  // to where calls end: reduce, gather
 };
 
@@ -189,7 +189,7 @@ constexpr double shared_work_ns(const shared_cores<M>& model, const problem& wha
     return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
 }
 
-// Who may have more to do than most, and who tells for them. The root comes first; some may come twice.
+// Ranks that may have more to do than most, and some that stand for the rest. The root comes first; some may come twice.
 template <Plan P>
 constexpr std::array<rank_t, 6> few_ranks(const P& plan, const problem& what) {
     const rank_t root = plan.root(), size = plan.size();
@@ -409,7 +409,7 @@ message_costs any_cost_model::message_of(const std::byte* model, rank_t from, ra
     return made;
 }
 
-// From below, by what four ranks do, and the late one.
+// From below, by what a few ranks do, the late one among them.
 template <class M>
 cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
     const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());

@@ -138,7 +138,7 @@ struct prospect {
     block_t blocks = 0; // into so many the vector is cut
     double predicted_ns = 0;
     // predicted_ns is a lower bound, and enough to see that it does not win: it is too slow, or another
-    // is no slower than that and better in a loop of calls (then predicted_ns may be less than the
+    // is no slower than that and no worse in a loop of calls (then predicted_ns may be less than the
     // winner's).
     bool at_least = false;
     bool ended = false; // and its walk was ended there

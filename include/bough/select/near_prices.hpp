@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Near prices: which prices count as equal, and which of nearly equal plans is taken for calls in a loop.
 //
-// The price of a plan is what one call takes, alone. If a collective goes one way (broadcast, reduce,
-// gather, scatter, scan, exscan), a rank may start its next call while others are still in this one. In a
+// The price of a plan is what one call takes, alone. If a collective goes one way (broadcast, multicast,
+// reduce, gather, scatter, scan, exscan), a rank may start its next call while others are still in this one. In a
 // loop, a call then takes as long as its busiest rank is at work, and no longer. The two pull apart: a
 // root that sends to all ranks itself ends soon, but does all the work. So of the plans that take at most
 // near_price_share longer than the fastest, the one with the least product of both times is taken: it may

@@ -99,11 +99,14 @@ inline std::string to_string(const message_way& w) {
 
 namespace detail {
 
+// Is this price better than that of the winner? Then calls in a loop made the choice. Pre: d has a winner.
+inline bool is_better(const prospect& p, const decision& d) {
+    return as_good_as(p.predicted_ns, d.last_arrival_ns) < d.winner().predicted_ns;
+}
 // Is no candidate expected to be faster than the winner? Pre: d has one.
 inline bool is_fastest(const decision& d) {
     return std::none_of(d.prospects.begin(), d.prospects.end(), [&](const prospect& p) {
-        return p.excluded == exclusion::none && !p.at_least &&
-               as_good_as(p.predicted_ns, d.last_arrival_ns) < d.winner().predicted_ns;
+        return p.excluded == exclusion::none && !p.at_least && is_better(p, d);
     });
 }
 
@@ -147,10 +150,10 @@ inline std::string to_string(const decision& d) {
             text += "out: " + reason_text(p);
         else if (p.at_least)
             text += "at least " + time_text(p.predicted_ns) +
-                    (p.predicted_ns < d.winner().predicted_ns ? ": another is no slower, and better in a loop of calls"
-                     : d.on_network                           ? ": its busiest link alone takes that long"
-                     : p.ended                                ? ": a rank is still at work then"
-                                                              : ": its busiest rank alone takes that long");
+                    (detail::is_better(p, d) ? ": another is no slower, and no worse in a loop of calls"
+                     : d.on_network          ? ": its busiest link alone takes that long"
+                     : p.ended               ? ": a rank is still at work then"
+                                             : ": its busiest rank alone takes that long");
         else
             text += (p.about ? "about " : "") + time_text(p.predicted_ns) +
                     (has_factor(p.predicted_ns, d.winner().predicted_ns)
