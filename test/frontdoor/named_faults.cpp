@@ -50,7 +50,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
     for (std::size_t i = 0; i != bytes.size(); ++i) at[i] = 0xa5;
 }
 
-// For what does not end by its time. What hangs ends with it.
+// The time of what should end by other means: what hangs ends after it.
 constexpr auto long_enough = 60s;
 
 using ints = std::vector<int>;

@@ -165,7 +165,10 @@ std::string strike_one(rank_t sender, int signal, std::uint64_t timeout_ns, bool
         const bool ends = wait_for(r, 1);
         is_late = all->is_late(timeout_ns);
         if (!ends) return "rank " + std::to_string(r) + " does not end";
-        if (group.of(r).phase == 9) return {};
+        if (group.of(r).phase == 9) {
+            is_late = true;
+            return {};
+        }
         is_cut |= group.of(r).numbers[0] != 0;
         const status& s = group.of(r).result;
         const bool names_death = (s.code == errc::peer_dead || s.cause == errc::peer_dead) && s.peer == sender;

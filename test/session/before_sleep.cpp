@@ -6,14 +6,35 @@
 #include "support/catch.hpp"
 #include <bough/session/session.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace bough;
 using namespace test::scripted_rank;
 
 namespace {
+
+// Keeps what it has taken until flush().
+struct gathering : scripted {
+    using scripted::scripted;
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        const posted result = scripted::post_send(to, tag, bytes, id);
+        if (result == posted::complete) ++taken[to];
+        return result;
+    }
+    void flush() { gone = taken; }
+    bool unsent() const noexcept { return gone != taken; }
+    std::uint64_t accepted(rank_t to) const noexcept { return taken[to]; }
+    std::uint64_t handed_over(rank_t to) noexcept { return gone[to]; }
+    std::array<std::uint64_t, 3> taken{}, gone{};
+};
+static_assert(GatheringTransport<gathering>);
 
 // So many operations for rank 1, to which there is no room; that in the middle is for rank 2 alone.
 void start_all(rank_0& zero, std::uint32_t count, std::uint32_t middle) {
@@ -90,4 +111,33 @@ TEST_CASE("before sleep: an operation that ended because its op threw is not sle
     CHECK((zero.mine.make_way() || polls_again));
     CHECK(zero.all[thrower - 1].op.done());
     CHECK(zero.mine.outstanding() == 0); // the group has failed
+}
+
+TEST_CASE("before sleep: what the last try sent does not stay with a transport that gathers") {
+    constexpr std::uint32_t count = 150, there_is_room_for = 149;
+    in_process world{3};
+    book noted;
+    noted.room[1] = noted.room[2] = 0;
+    session<gathering> mine{gathering(world.connect(0), noted)};
+    std::deque<operation> all;
+    std::uint64_t value = 1;
+    for (std::uint32_t n = 1; n <= count; ++n) {
+        const std::vector<step> steps{send_step(n == there_is_room_for ? 2 : 1, {input, 0, 1})};
+        operation& o = all.emplace_back(bind_steps(steps, 1));
+        envelope tag;
+        tag.operation = n;
+        const call_signature signature{.plan = o.work.bound().plan_id};
+        call its;
+        its.input = its.output = reinterpret_cast<std::byte*>(&value);
+        its.count = 1;
+        its.element_bytes = sizeof value;
+        mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+    }
+    (void)mine.progress();
+    while (mine.make_way()) continue;
+    noted.room[2] = 1;
+    CHECK(mine.make_way());
+    CHECK_FALSE(mine.transport().unsent());
+    CHECK(mine.outstanding() == count - 1);
+    CHECK_FALSE(mine.make_way());
 }

@@ -12,8 +12,8 @@
 //      (doc/design/013-who-is-missing.md).
 //   6. All have come to the call. Whoever waits goes to the rank that it waits for; a rank that does
 //      not move is where these ways end.
-//   7. All wait, but some have given no sign for much longer than the others, who wait for them: these were
-//      stopped after they had noted that they wait. Clocks of several machines have to agree for that.
+//   7. All wait, but some have given no sign for much longer than the others, who wait for them: these
+//      were stopped after they had noted that they wait. Clocks of several machines have to agree for that.
 //   8. Whatever else a status says, as of an op that threw.
 #ifndef BOUGH_REPORT_DIAGNOSIS_HPP
 #define BOUGH_REPORT_DIAGNOSIS_HPP

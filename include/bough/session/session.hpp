@@ -206,9 +206,9 @@ public:
         return core_.progress();
     }
 
-    // Frees the slots of messages that cannot be used yet, as others may be waiting for them. Whoever sleeps
-    // until the transport has something calls this between its last poll and the sleep. True: it must
-    // not sleep yet. `always`: also with no operation in flight, for a caller that does not sleep.
+    // Frees the slots of messages that cannot be used yet, as others may be waiting for them. Whoever
+    // sleeps until the transport has something calls this between its last poll and the sleep. True: it
+    // must not sleep yet. `always`: also with no operation in flight, for a caller that does not sleep.
     bool make_way(bool always = false) {
         const lock_guard held = hold();
         return !forked() && core_.make_way(always);
