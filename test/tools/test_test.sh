@@ -119,6 +119,8 @@ set_tests_properties(uses PROPERTIES FIXTURES_REQUIRED made)
 add_test(gone "/no/program")
 add_test(skips "sh" "-c" "exit 77")
 set_tests_properties(skips PROPERTIES SKIP_RETURN_CODE 77)
+add_test(says_so "echo" "skipped: no such device")
+set_tests_properties(says_so PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: ")
 END
 eval "$(sed -n '/^one_of() {/p' "$test")"
 for function in failed_tests run_again; do eval "$(sed -n "/^$function() {/,/^}\$/p" "$test")"; done
