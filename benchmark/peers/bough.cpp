@@ -21,6 +21,7 @@
 #include <bough/transport/tcp.hpp>
 
 #include <atomic>
+#include <cstdlib>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <new>
@@ -193,7 +194,10 @@ int main(int argc, char** argv) {
             peers::measure(floor);
         } else {
             {
-                group_over group{bough::shared_memory(job)};
+                const char* const slots = std::getenv("SLOTS");
+                bough::shared_memory_options options;
+                if (slots != nullptr) options.slots = static_cast<std::uint32_t>(std::atoi(slots));
+                group_over group{bough::shared_memory(job, options)};
                 peers::measure(group);
             }
             std::printf(me == 0 ? "floor\n" : "");
