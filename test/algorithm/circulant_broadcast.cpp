@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
+// Optimised: it walks plans of thousands of ranks.
 #include "claims.hpp"
 #include "proof.hpp"
 #include "support/catch.hpp"

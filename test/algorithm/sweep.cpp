@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Every plan, for 1 to 256 ranks: proved by verify, and its traits against closed formulas and a walk of its tree.
+// Optimised: there are thousands of plans.
 #include "scratch_used.hpp"
 #include "support/catch.hpp"
 #include "support/plans.hpp"
