@@ -28,11 +28,12 @@
 #ifndef BOUGH_ALGORITHM_EXSCAN_CHAIN_HPP
 #define BOUGH_ALGORITHM_EXSCAN_CHAIN_HPP
 
+#include <bough/algorithm/detail/scan_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough::inline BOUGH_ABI {
 
-struct chain_exscan {
+struct chain_exscan : detail::scan_algorithm {
     using serves = goals<goal::exscan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -49,16 +50,11 @@ struct chain_exscan {
         }
         if (rank != 0 && !is_last) out.copy({landing, 0, at.blocks}, {output, 0, at.blocks});
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = chain_exscan;
     static constexpr bool steady_in_blocks = true;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return rank == 0 || rank + 1 == at.size ? 0 : 2 * at.blocks;
     }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
-    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
-    // Every rank has another result.
-    constexpr bool rank_consistent(const dimensions&) const noexcept { return false; }
     friend constexpr bool operator==(const chain_exscan&, const chain_exscan&) = default;
 };
 

@@ -38,6 +38,7 @@
 #ifndef BOUGH_ALGORITHM_EXSCAN_INCLUSIVE_THEN_EXCLUSIVE_HPP
 #define BOUGH_ALGORITHM_EXSCAN_INCLUSIVE_THEN_EXCLUSIVE_HPP
 
+#include <bough/algorithm/detail/scan_algorithm.hpp>
 #include <bough/algorithm/exscan/recursive_doubling.hpp>
 #include <bough/schedule/plan.hpp>
 
@@ -46,7 +47,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-struct inclusive_then_exclusive {
+struct inclusive_then_exclusive : detail::scan_algorithm {
     using serves = goals<goal::exscan>;
 
     // k: how many rounds send with the sender's own vector. Pre: size != 0.
@@ -83,15 +84,10 @@ struct inclusive_then_exclusive {
         }
         if (rank != 0) detail::double_exscan(at, rank, end - 1, have, landed, out);
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = inclusive_then_exclusive;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return detail::doubling_exscan_scratch(at, rank);
     }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
-    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
-    // Every rank has another result.
-    constexpr bool rank_consistent(const dimensions&) const noexcept { return false; }
     friend constexpr bool operator==(const inclusive_then_exclusive&, const inclusive_then_exclusive&) = default;
 };
 

@@ -28,6 +28,7 @@
 #ifndef BOUGH_ALGORITHM_EXSCAN_RECURSIVE_DOUBLING_HPP
 #define BOUGH_ALGORITHM_EXSCAN_RECURSIVE_DOUBLING_HPP
 
+#include <bough/algorithm/detail/scan_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <cstdint>
@@ -60,7 +61,7 @@ constexpr block_t doubling_exscan_scratch(const dimensions& at, rank_t rank) noe
 
 } // namespace detail
 
-struct recursive_doubling_exscan {
+struct recursive_doubling_exscan : detail::scan_algorithm {
     using serves = goals<goal::exscan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -73,15 +74,10 @@ struct recursive_doubling_exscan {
         out.receive(rank - 1, first);
         detail::double_exscan(at, rank, 1, first, {bough::scratch(1), 0, at.blocks}, out);
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = recursive_doubling_exscan;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept {
         return detail::doubling_exscan_scratch(at, rank);
     }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
-    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
-    // Every rank has another result.
-    constexpr bool rank_consistent(const dimensions&) const noexcept { return false; }
     friend constexpr bool operator==(const recursive_doubling_exscan&, const recursive_doubling_exscan&) = default;
 };
 

@@ -30,11 +30,12 @@
 #ifndef BOUGH_ALGORITHM_SCAN_CHAIN_HPP
 #define BOUGH_ALGORITHM_SCAN_CHAIN_HPP
 
+#include <bough/algorithm/detail/scan_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
 
 namespace bough::inline BOUGH_ABI {
 
-struct chain_scan {
+struct chain_scan : detail::scan_algorithm {
     using serves = goals<goal::scan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -49,15 +50,10 @@ struct chain_scan {
         }
         if (rank == 0) out.copy({input, 0, at.blocks}, {output, 0, at.blocks});
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = chain_scan;
     static constexpr bool steady_in_blocks = true;
     static constexpr bool may_hold = true; // no block waits for another one
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept { return rank == 0 ? 0 : at.blocks; }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
-    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
-    // Every rank has another result.
-    constexpr bool rank_consistent(const dimensions&) const noexcept { return false; }
     friend constexpr bool operator==(const chain_scan&, const chain_scan&) = default;
 };
 

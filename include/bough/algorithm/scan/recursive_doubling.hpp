@@ -23,13 +23,14 @@
 #ifndef BOUGH_ALGORITHM_SCAN_RECURSIVE_DOUBLING_HPP
 #define BOUGH_ALGORITHM_SCAN_RECURSIVE_DOUBLING_HPP
 
+#include <bough/algorithm/detail/scan_algorithm.hpp>
 #include <bough/schedule/plan.hpp>
 
 #include <cstdint>
 
 namespace bough::inline BOUGH_ABI {
 
-struct recursive_doubling_scan {
+struct recursive_doubling_scan : detail::scan_algorithm {
     using serves = goals<goal::scan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
@@ -46,13 +47,8 @@ struct recursive_doubling_scan {
         }
         if (rank == 0) out.copy(have, result);
     }
-    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     using text_tells = recursive_doubling_scan;
     constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept { return rank == 0 ? 0 : at.blocks; }
-    constexpr status check(const dimensions&) const noexcept { return {}; }
-    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
-    // Every rank has another result.
-    constexpr bool rank_consistent(const dimensions&) const noexcept { return false; }
     friend constexpr bool operator==(const recursive_doubling_scan&, const recursive_doubling_scan&) = default;
 };
 
