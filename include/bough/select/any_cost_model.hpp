@@ -182,9 +182,7 @@ constexpr double shared_work_ns(const shared_cores<M>& model, const problem& wha
     double ns = 0;
     for (rank_t r = 0; r != plan.size(); ++r) {
         if (fold != nullptr && !fold->stands_for_others(r)) continue;
-        work_of_rank sink(model, sizes, r, model.wake_ns);
-        plan.emit(r, sink);
-        ns += sink.ns();
+        ns += work_of_rank(model, sizes, plan, r).ns();
     }
     return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
 }
@@ -210,13 +208,12 @@ constexpr double loop_ns(const shared_cores<M>& model, const problem& what, cons
     double busiest_ns = 0, root_ns = 0, others_ns = 0;
     std::uint64_t others = 0;
     const auto look = [&](rank_t r) {
-        work_of_rank sink(model, sizes, r, model.wake_ns);
-        plan.emit(r, sink);
-        busiest_ns = std::max(busiest_ns, sink.busy_ns());
+        const work_of_rank work(model, sizes, plan, r);
+        busiest_ns = std::max(busiest_ns, work.busy_ns());
         if (r == plan.root())
-            root_ns = sink.ns();
+            root_ns = work.ns();
         else
-            others_ns += sink.ns(), ++others;
+            others_ns += work.ns(), ++others;
     };
     for (std::uint64_t r = 0; r < size; r += apart) look(static_cast<rank_t>(r));
     const auto few = few_ranks(plan, what);

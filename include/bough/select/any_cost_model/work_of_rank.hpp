@@ -4,6 +4,7 @@
 #define BOUGH_SELECT_ANY_COST_MODEL_WORK_OF_RANK_HPP
 
 #include <bough/concepts/cost_model.hpp>
+#include <bough/concepts/plan.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/model/block_sizes.hpp>
@@ -13,13 +14,16 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// The sink that adds up how long the steps of one rank take. `wake_ns`: what each message costs its
-// sender besides.
+// The sink that adds up how long the steps of one rank take. `M`: shared_cores of a model, whose wake_ns
+// each message costs its sender besides.
 template <CostModel M>
 class work_of_rank {
 public:
-    constexpr work_of_rank(const M& model, const model::block_sizes& sizes, rank_t rank, double wake_ns)
-        : model_(model), sizes_(sizes), rank_(rank), wake_ns_(wake_ns) {}
+    template <Plan P>
+    constexpr work_of_rank(const M& model, const model::block_sizes& sizes, const P& plan, rank_t rank)
+        : model_(model), sizes_(sizes), rank_(rank) {
+        plan.emit(rank, *this);
+    }
 
     constexpr double ns() const noexcept { return ns_; } // of its core
     constexpr double busy_ns() const noexcept { return std::max(ns_, std::max(out_ns_, in_ns_)); }
@@ -28,7 +32,7 @@ public:
     constexpr void receive_part(rank_t, slice into) { part_bytes_ += sizes_.bytes_of(into); }
     constexpr void send(rank_t to, slice from) {
         const std::uint64_t bytes = message(from);
-        ns_ += model_.send_ns(rank_, to, bytes) + wake_ns_;
+        ns_ += model_.send_ns(rank_, to, bytes) + model_.wake_ns;
         if constexpr (PortedCostModel<M>) out_ns_ += model_.port_ns(rank_, to, bytes, false);
     }
     constexpr void receive(rank_t from, slice into) {
@@ -49,7 +53,6 @@ private:
     const M& model_;
     const model::block_sizes& sizes_;
     rank_t rank_;
-    double wake_ns_;
     std::uint64_t part_bytes_ = 0;
     double ns_ = 0, out_ns_ = 0, in_ns_ = 0;
 };
