@@ -304,7 +304,8 @@ private:
     }
     BOUGH_COLD void retry_behind_control() {
         failure_.sheltered([&] {
-            if (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
+            // Again if an op throws meanwhile: what others are told of that may clear further ranks.
+            while (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
         });
     }
 
