@@ -11,8 +11,8 @@
 //                      (window.hpp). One beyond that is a protocol error, which is seen before
 //                      anything of the message is kept
 //
-// A short message never stays on the socket. Behind it may lie the rest of a long message, or a later
-// one, for which this rank waits while it uses up no short one: that would have no end.
+// A short message never stays on the socket. The rest of a long message may lie behind it, and this rank
+// may be waiting for that before it uses up any short one: it would wait for ever.
 #ifndef BOUGH_TRANSPORT_TCP_INCOMING_HPP
 #define BOUGH_TRANSPORT_TCP_INCOMING_HPP
 
@@ -129,7 +129,6 @@ private:
             if (!message_.empty()) message_.overtaken_by(bytes);
             return ++found, true;
         }
-        if (found == events.size()) return false;
         switch (next_frame(events[found])) {
         case parsed::arrival: ++found; return true;
         case parsed::nothing: return true;

@@ -4,7 +4,7 @@
 //
 // Chunks and long messages are bounded per peer and per group: a link that may have no more reads no
 // long message before it is taken, and TCP stops its sender. Short messages for which there is no
-// chunk count, but nothing stops them: the window of each peer bounds them. So it does the arrivals,
+// chunk count, but nothing stops them: the window of each peer bounds them. It also bounds the arrivals,
 // because even a message of no bytes uses the window for its header (incoming.hpp).
 #ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP

@@ -5,9 +5,9 @@
 // memory.
 //
 // Short frames overtake a long message: those that are queued behind it go into the next gap between
-// two of its parts (departing_message.hpp). So that there are few parts before them, long messages
-// wait for each other, if together they have more than one part: the later one is refused. So it is when
-// much has been written in this turn: others shall have theirs, however fast the peer reads.
+// two of its parts (departing_message.hpp). A long message is refused in two cases. If long messages that
+// are queued have more than one part together with it: so there are few parts before short frames. And if
+// much has been written in this turn: so other links have theirs, however fast the peer reads.
 //
 // The first frame after a flush is written at once. Those that follow before the next flush are
 // gathered. They leave with one call, at the flush or when 16 KiB have come together.
@@ -16,6 +16,7 @@
 
 #include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
+#include <bough/core/config.hpp>
 #include <bough/transport/tcp/departing_message.hpp>
 #include <bough/transport/tcp/frame.hpp>
 #include <bough/transport/tcp/stream.hpp>
@@ -62,49 +63,9 @@ public:
         if (is_long && (turn_bytes_ >= most_at_once || (long_bytes_ != 0 && long_bytes_ + f.bytes > part_bytes)))
             return posted::would_block;
         const frame_header header = encode_frame(f);
-        const std::size_t tail = frame_tail_bytes(f.kind, f.bytes);
-        const std::size_t copied = header.size() + (is_long ? 0 : bytes.size() + tail);
-        if (count_ == 0 && is_long && f.bytes > part_bytes) {
-            make_room(copied);
-            queue_long(push(), f, header, bytes, id);
-            bool is_gone = false;
-            flush(stream, [&is_gone](std::uint64_t) { is_gone = true; });
-            written_ = true;
-            return is_gone ? posted::complete : posted::pending;
-        }
-        if (count_ == 0 && (!written_ || is_long)) {
-            std::size_t n = 0;
-            make_room(copied); // for what the stream does not take
-            if (write_frame(stream, f, header, bytes, tail, n) == io_result::closed) {
-                broken_ = true;
-                return posted::would_block;
-            }
-            written_ = true;
-            turn_bytes_ += n;
-            if (n == header.size() + bytes.size() + tail) return count(f), posted::complete;
-            batch& b = push();
-            count(f);
-            b.prefix.assign(header.begin() + static_cast<std::ptrdiff_t>(std::min(n, header.size())), header.end());
-            n -= std::min(n, header.size());
-            if (is_long) {
-                set_long(b, bytes, n, id);
-                return posted::pending;
-            }
-            append(b, bytes, tail, n);
-            end_short(b);
-            return posted::complete;
-        }
-        const bool is_new = !back_takes(copied);
-        if (is_new && count_ == batches_.size()) return posted::would_block;
-        make_room(copied, is_new);
-        batch& b = is_new ? push() : back();
-        if (is_long) return queue_long(b, f, header, bytes, id), posted::pending;
-        b.prefix.insert(b.prefix.end(), header.begin(), header.end());
-        count(f);
-        append(b, bytes, tail, 0);
-        end_short(b);
-        if (b.prefix.size() >= gathered && count_ == 1) flush(stream, [](std::uint64_t) {});
-        return posted::complete;
+        if (count_ == 0 && is_long && f.bytes > part_bytes) return post_in_parts(stream, f, header, bytes, id);
+        if (count_ == 0 && (!written_ || is_long)) return write_at_once(stream, f, header, bytes, id);
+        return queue(stream, f, header, bytes, id);
     }
 
     // The peer says that it has used up so many bytes of short frames. False: that is more than it
@@ -230,6 +191,66 @@ private:
         std::uint64_t id = 0;
     };
 
+    static std::size_t copied_bytes(const frame& f) noexcept { // when it is queued
+        const bool is_long = f.kind == frame_kind::long_message;
+        return frame_header_bytes +
+               (is_long ? 0 : static_cast<std::size_t>(f.bytes) + frame_tail_bytes(f.kind, f.bytes));
+    }
+    // The three ways of a message that post() accepts, by what it is and by what is queued.
+    //
+    // A long message with gaps, which frames that come later may overtake. Pre: nothing is queued.
+    template <class Stream>
+    posted post_in_parts(Stream& stream, const frame& f, const frame_header& header, std::span<const std::byte> bytes,
+                         std::uint64_t id) {
+        make_room(copied_bytes(f));
+        queue_long(push(), f, header, bytes, id);
+        bool is_gone = false;
+        flush(stream, [&is_gone](std::uint64_t) { is_gone = true; });
+        written_ = true;
+        return is_gone ? posted::complete : posted::pending;
+    }
+    // Writes a message, and queues what the stream does not take of it. Pre: nothing is queued.
+    template <class Stream>
+    BOUGH_ALWAYS_INLINE posted write_at_once(Stream& stream, const frame& f, const frame_header& header,
+                                             std::span<const std::byte> bytes, std::uint64_t id) {
+        const std::size_t tail = frame_tail_bytes(f.kind, f.bytes);
+        std::size_t n = 0;
+        make_room(copied_bytes(f)); // for what the stream does not take
+        if (write_frame(stream, f, header, bytes, tail, n) == io_result::closed) {
+            broken_ = true;
+            return posted::would_block;
+        }
+        written_ = true;
+        turn_bytes_ += n;
+        if (n == header.size() + bytes.size() + tail) return count(f), posted::complete;
+        batch& b = push();
+        count(f);
+        b.prefix.assign(header.begin() + static_cast<std::ptrdiff_t>(std::min(n, header.size())), header.end());
+        n -= std::min(n, header.size());
+        if (f.kind == frame_kind::long_message) {
+            set_long(b, bytes, n, id);
+            return posted::pending;
+        }
+        append(b, bytes, tail, n);
+        end_short(b);
+        return posted::complete;
+    }
+    // Gathers a message behind what is queued, or as the second one since the last flush.
+    template <class Stream>
+    BOUGH_ALWAYS_INLINE posted queue(Stream& stream, const frame& f, const frame_header& header,
+                                     std::span<const std::byte> bytes, std::uint64_t id) {
+        const bool is_new = !back_takes(copied_bytes(f));
+        if (is_new && count_ == batches_.size()) return posted::would_block;
+        make_room(copied_bytes(f), is_new);
+        batch& b = is_new ? push() : back();
+        if (f.kind == frame_kind::long_message) return queue_long(b, f, header, bytes, id), posted::pending;
+        b.prefix.insert(b.prefix.end(), header.begin(), header.end());
+        count(f);
+        append(b, bytes, frame_tail_bytes(f.kind, f.bytes), 0);
+        end_short(b);
+        if (b.prefix.size() >= gathered && count_ == 1) flush(stream, [](std::uint64_t) {});
+        return posted::complete;
+    }
     // A very short frame is copied together first. That is cheaper than a list of pieces for the
     // kernel.
     template <class Stream>
