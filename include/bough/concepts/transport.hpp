@@ -324,6 +324,17 @@ template <class T>
 concept KnowsForks = requires(const T& t) {
     { t.forked() } -> std::same_as<bool>;
 };
+namespace detail {
+// The same question to any transport. True: no list of it may be used, as another thread may have been
+// changing it at the fork.
+template <class T>
+constexpr bool is_forked(const T& t) noexcept {
+    if constexpr (KnowsForks<T>)
+        return t.forked();
+    else
+        return false;
+}
+} // namespace detail
 // Has memory that all ranks see, in which a rank leaves its data for those that come late
 // (bough/session/late_places.hpp). common_bytes(): how much each rank has, the same on all; 0: none.
 // common(owner, offset, bytes): that part of the owner's memory, which was zero at first; offsets are

@@ -48,16 +48,6 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Is this process a child that was forked since the transport connected? Then no list may be used:
-// another thread may have been changing it.
-template <Transport T>
-bool is_forked(const T& transport) noexcept {
-    if constexpr (requires { transport.forked(); })
-        return transport.forked();
-    else
-        return false;
-}
-
 // How much ends with an error.
 enum class reach : std::uint8_t { call, communicator, group };
 constexpr reach reach_of(const status& why) noexcept {

@@ -119,8 +119,7 @@ public:
         return result;
     }
     std::size_t poll(std::span<event> events) {
-        if constexpr (requires { inner_.forked(); })
-            if (inner_.forked()) return 0; // what is held back belongs to the parent
+        if (detail::is_forked(inner_)) return 0; // what is held back belongs to the parent
         std::size_t found = 0;
         const auto pass_on = [&] {
             const std::size_t count = std::min(events.size() - found, passed_.size());

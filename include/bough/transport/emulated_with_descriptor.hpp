@@ -61,8 +61,7 @@ public:
     }
     void disarm() {
         inner_.disarm();
-        if constexpr (requires { this->forked(); })
-            if (this->forked()) return; // the timer is the parent's
+        if (detail::is_forked(*this)) return; // the timer is the parent's
         ring_after(0);
     }
 

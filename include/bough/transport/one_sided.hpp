@@ -97,12 +97,7 @@ public:
     double switch_ns() const noexcept requires requires(const X& x) { x.switch_ns(); }
     { return this->x_.switch_ns(); }
     using base::way_of; // see SaysWays
-    bool forked() const noexcept {
-        if constexpr (requires(const X& x) { x.forked(); })
-            return this->x_.forked();
-        else
-            return false;
-    }
+    bool forked() const noexcept { return detail::is_forked(this->x_); }
     // The remote writes of which this transport is made.
     X& writes() noexcept { return this->x_; }
     const X& writes() const noexcept { return this->x_; }
