@@ -21,9 +21,9 @@
 //   (bough/nic/detail/network.hpp). Without them the caller promises that no host enters instance
 //   e + banks before every rank has ended instance e.
 //
-// If a message of the plan has several parts, each part is a message here. The bell brings the
-// rank's whole input, in elements. The vector is cut into blocks as everywhere: the first
-// (elements mod blocks) blocks are longer by one element.
+// If a message of the plan has several parts, each part is a message here. The bell, by which the host
+// enters an instance (bough/nic/machine.hpp), brings the rank's whole input. The vector is cut into
+// blocks as everywhere: the first (elements mod blocks) blocks are longer by one element.
 // *Errors*   a program that the target cannot run is refused, to all ranks alike, with the reason
 //            and the figures; the plan is not verified here
 // *Time*     O(steps x ranks / 64), and O(steps of one rank squared / 64) for each rank

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_host: runs programs from nic::assemble in this process, over the links of a communicator. The
+// host_program: runs a program from nic::assemble in this process, over the links of a communicator. The
 // host plays the NIC.
 //
 //   nic::host_nic device{comm};                                      collective; comm is a bough::communicator

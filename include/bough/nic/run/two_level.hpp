@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_two_level: the processes of a node reduce among themselves, in shared memory; then one
-// program per node reduces between the nodes.
+// two_level: the processes of a node reduce among themselves, in shared memory; then one program per node
+// reduces between the nodes.
 //
 //   auto node = bough::split(comm, my_node);                                   the processes of this node
-//   auto heads = bough::split(comm, node.rank() == 0 ? 0 : 1);                 the first of each
-//                                                                              node
+//   auto heads = bough::split(comm, node.rank() == 0 ? 0 : 1);                 the first of each node
 //   nic::host_nic inside{node}, between{heads};
 //   auto local = nic::load<double>(inside, local_programs[node.rank()], bough::plus{});
 //   auto upper = nic::load<double>(between, upper_programs[heads.rank()], bough::plus{});
