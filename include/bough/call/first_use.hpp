@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// first_use: checks what a caller's plan, algorithm or tree claims of itself, when a front door
+// check_first_use: checks what a caller's plan, algorithm or tree claims of itself, when a front door
 // first relies on it.
 //
 // BOUGH_CHECK_CLAIMS (without NDEBUG): an op that is not known to commute relies on rank order, so

@@ -164,7 +164,7 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
     return {};
 }
 
-// Its untyped form, on its own memory: for elements that travel as bytes.
+// The untyped form of a typed call, on the same memory: for elements that travel as bytes.
 template <class T>
 call call_of(const typed_call<T>& typed) noexcept {
     call c;
@@ -226,7 +226,8 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
     }
 }
 
-// What a collective makes of a choice: an algorithm over a tree source, if it is one; or nothing.
+// What a collective makes of a choice: of a tree source, its algorithm over that tree; of any other
+// choice, the choice itself (as_chosen: of every choice).
 template <template <class> class TreeAlgorithm>
 struct over_trees {
     template <class C>
@@ -349,7 +350,7 @@ const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>&
     });
 }
 
-// There is no such plan, on any rank.
+// For a call for which automatic_plan() has found none. It finds none on the other ranks, either.
 template <RunsPlans Comm>
 status refuse_choice(Comm& comm) {
     status s = comm.options().costs.check(comm.size());
@@ -358,7 +359,7 @@ status refuse_choice(Comm& comm) {
     return comm.refuse(s);
 }
 
-// Is it a call whose plan depends on when ranks came to the last ones?
+// Does the plan of this call depend on when the ranks came to the latest calls?
 template <class Goal, RunsPlans Comm, class T>
 bool is_followed([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<T>& typed) {
     if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
@@ -367,7 +368,7 @@ bool is_followed([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<
         return false;
 }
 
-// Runs that plan.
+// Runs automatic_plan().
 template <class Goal, RunsPlans Comm, class T>
 status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted, const lateness& late = {}) {
     const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
@@ -378,6 +379,7 @@ status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted,
     expects_late.signature.late_ranks = 1;
     return detail::run_typed(comm, *best, expects_late);
 }
+// The same; if the communicator follows arrivals, with what it knows of them, and the call is timed.
 template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)

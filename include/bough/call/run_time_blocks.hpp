@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_time_blocks: run_time_call.hpp for vectors with one block for each rank: gather, scatter,
-// allgather, reduce_scatter and alltoall.
+// The same as run_time_call.hpp, for vectors with one block for each rank: gather, scatter, allgather,
+// reduce_scatter and alltoall.
 #ifndef BOUGH_CALL_RUN_TIME_BLOCKS_HPP
 #define BOUGH_CALL_RUN_TIME_BLOCKS_HPP
 

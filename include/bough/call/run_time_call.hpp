@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_time_call: from elements and an op that are known at run time only to a running operation.
+// The way from elements and an op whose types are known at run time only to a running operation.
 //
 // It fills the same typed_call as the front doors of typed data, on bytes, with the size of an element.
 // Data that do not lie as they travel are packed into memory of the operation before each run, and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_time_neighbours: run_time_call.hpp for the collectives of a neighbourhood.
+// The same as run_time_call.hpp, for the collectives of a neighbourhood.
 #ifndef BOUGH_CALL_RUN_TIME_NEIGHBOURS_HPP
 #define BOUGH_CALL_RUN_TIME_NEIGHBOURS_HPP
 

@@ -83,8 +83,8 @@ public:
         return tag;
     }
     status refuse(const status& why);
-    // What came shows that ranks did not make the same call. `why.peer`: a rank of this communicator. The others hear of
-    // it in their next call at the latest.
+    // The result of a call shows that the ranks did not make the same call. `why.peer`: a rank of this
+    // communicator. The others hear of it in their next call at the latest.
     status result_differs(status why) {
         if (why.peer != no_rank && !members_.empty()) why.peer = members_[why.peer];
         session_->break_communicator(context_, why);
@@ -254,7 +254,7 @@ public:
     BOUGH_COLD void report_failure(const status& why) {
         const report_sink& to = options.report.on_failure;
         if (!to || reporter.has_reported || why.code == errc::forked_child) return;
-        // Whoever waited for what failed has reported it, unless that is an exchange of arrivals.
+        // Whoever waited for the failed call has reported it. For an exchange of arrivals nobody waits.
         if (why.code == errc::group_poisoned && (arrivals_ == nullptr || !arrivals_->has_failed())) return;
         if (!session_->poison(context_) && !is_deadline(why)) return;
         reporter.has_reported = static_cast<bool>(session_->poison(context_));

@@ -16,7 +16,7 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// That of a call by which an equal one is known.
+// Calls with equal keys are equal but for their data, and for numbers that their ops hold.
 struct repeat_key {
     const void* door = nullptr; // stands for the collective, the element type, and the type of the op
     std::size_t count = 0;      // elements
@@ -27,7 +27,7 @@ struct repeat_key {
 struct repeated_call {
     repeat_key key{};
     bound_plan* plan = nullptr;
-    // Of the plan cache, when the call ran; at first that of none.
+    // plan_cache::changes() when the call ran. The first value is that of no cache.
     std::uint64_t changes = ~std::uint64_t{0};
     repeatable what{};
 };

@@ -180,6 +180,7 @@ private:
             if (entries_[std::size_t{i} * 3 + operand] != part + (i - first)) return no_step;
         return part - 1;
     }
+    // The place of a slice: one of the last four places if it is there, otherwise a new one.
     constexpr std::uint32_t place(const slice& s) {
         if (is_scratch(s.buffer)) {
             plane_extent& extent = bound_.planes[scratch_plane(s.buffer)];

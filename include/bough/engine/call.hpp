@@ -14,7 +14,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// A block of the output, and its place there: so many blocks lie before it.
+// A block of the output, and its place there: how many blocks lie before it.
 struct placed_block {
     block_t block = 0, place = 0;
     friend constexpr bool operator==(const placed_block&, const placed_block&) = default;
@@ -37,8 +37,8 @@ struct call {
     // is `count`. Empty: the elements are spread evenly. Equal on all ranks. Read until the
     // operation has started.
     std::span<const std::uint64_t> offsets{};
-    // If not 0: the offsets are those of so many blocks, and further blocks have the same lengths, again and again.
-    // So ranks know the lengths of blocks of others.
+    // If not 0: the offsets are those of so many blocks, and further blocks have the same lengths, again
+    // and again. So a rank knows the lengths of the blocks of others.
     block_t repeat = 0;
     // For an alltoall, the blocks are a matrix with `row` blocks in a row. The input is the row
     // that begins with input_block. The output is the column that begins with output_block, its
@@ -50,9 +50,10 @@ struct call {
     // row_offsets alone, in the place of `offsets`: those of a vector whose lengths are right on this
     // rank only for the blocks that it has itself. The plan must be direct() here, too.
     std::span<const std::uint64_t> row_offsets{}, column_offsets{};
-    // For a neighbourhood collective: the input is the row that begins with input_block, and these are the blocks of
-    // the output, each once, in the order of their numbers. Offsets as above, column_offsets by place. Other places
-    // of the output are not touched. Read until the operation has started.
+    // For a neighbourhood collective: the input is the row that begins with input_block, and these are
+    // the blocks of the output, each once, in the order of their numbers. Offsets as above,
+    // column_offsets by place. Other places of the output are not touched. Read until the operation has
+    // started.
     std::span<const placed_block> placed{};
     // The blocks of a matrix are slots, in which blocks of other lengths lie: matches no other alltoall.
     bool in_slots = false;

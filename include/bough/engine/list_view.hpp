@@ -7,7 +7,7 @@
 // It views a vector, a std::array or a span.
 //
 // A std::span of a vector costs the compiler some 15 ms for each type of element (g++ -O0: ranges,
-// iterators and their concepts), and the engine has nine of them.
+// iterators and their concepts), and the engine has about ten of them.
 #ifndef BOUGH_ENGINE_LIST_VIEW_HPP
 #define BOUGH_ENGINE_LIST_VIEW_HPP
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// run_trace: the traces of all ranks of a run as one file for Perfetto (ui.perfetto.dev) or
+// merged_traces: the traces of all ranks of a run as one file for Perfetto (ui.perfetto.dev) or
 // chrome://tracing, with the prediction beside each call. `bough trace` does this.
 //
 //   bough::merged_traces all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// trace_prediction: what a traced call should have taken: its plan, simulated with the costs that the
+// predict_call: what a traced call should have taken: its plan, simulated with the costs that the
 // ranks wrote into their traces, from the moments at which they really came.
 #ifndef BOUGH_INTERCHANGE_TRACE_PREDICTION_HPP
 #define BOUGH_INTERCHANGE_TRACE_PREDICTION_HPP

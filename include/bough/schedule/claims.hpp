@@ -4,7 +4,7 @@
 // An algorithm claims by members, all of them optional (bough/concepts/plan.hpp):
 //   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
 //   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
-//                             (for a scan, absent: no, since its ranks get different results)
+//                             (to verify_claims of a scan, no: its ranks get different results)
 //   a.bracket(at)             a bracket_class: equal classes give equal bits, at equal sizes
 //                             absent: none
 //   A::needs_exact            ranks get different bits unless the op is exact on the type: refused if not   absent: no

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// steady_price: the price of a large plan, from walks of smaller ones.
+// steady_pricer: the price of a large plan, from walks of smaller ones.
 //
 // Some algorithms say that their time grows steadily (bough/schedule/claims.hpp): with each further
 // block of the same length (steady_in_blocks), or with each doubling of the ranks

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // session_core: the work of a session, without its lock. Others use bough/session/session.hpp.
 //
-// It takes each event of the transport to the part that it is for. No part calls it back by itself:
+// It takes each event of the transport to the part that it is for. A part calls back only what it was
+// given as an argument:
 //   membership       which ranks are lost, the epoch
 //   control          messages between sessions
 //   in_flight        the operations that have started, and what they may send
@@ -186,9 +187,9 @@ public:
         matching_.begin_epoch([this](const event& e) { failure_.sheltered([&] { arrived(e); }); });
     }
 
-    // From now on `a` is attended to by all that poll, until leave(). Meanwhile nothing runs straight, as
-    // that would look for messages at one peer alone. Call it again when its oldest call that waits is
-    // another one.
+    // From now on every poll attends to `a`, until leave(). Meanwhile nothing runs straight, as that
+    // would look for messages at one peer alone. Call it again when another call of `a` has become the
+    // oldest that waits.
     void attend_to(attendant& a) {
         leave_straight();
         if (!attendants_.has(a)) attendants_.add(a);
@@ -236,7 +237,7 @@ private:
         if (straight_.is_running()) [[unlikely]]
             resume();
     }
-    struct leaving { // what straight_course calls for that
+    struct leaving { // the `leave` of straight_course
         session_core& core;
         BOUGH_COLD void operator()(const event* unused) const {
             core.leave_straight();

@@ -2,12 +2,10 @@
 // deadline_watch: what a session does as the deadlines of its operations come near, and how it
 // answers other ranks that do so.
 //
-//   time      |<-- ask, as inquiry.hpp says -->|   ...   | search | search again | propose | end
-//   deadline                                             - 4 parts      - 2 parts   - 1 part   0
-// A part is a sixteenth of the operation's time, and at most half a second. Two ranks whose times
-// are up at once must not report different things. So each first proposes to all ranks what it has
-// found, and then reports what follows from all proposals. Before an operation is in the last
-// quarter of its time, no message of these is sent, and no clock is read for them.
+// First an operation asks whether all make the same call (inquiry.hpp). In the last quarter of its time
+// it searches, searches again, proposes, and ends (deadline_stages.hpp has the times). Two ranks whose
+// times are up at once must not report different things. So each first proposes to all ranks what it has
+// found, and then reports what follows from all proposals.
 #ifndef BOUGH_SESSION_DEADLINE_WATCH_HPP
 #define BOUGH_SESSION_DEADLINE_WATCH_HPP
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// event_round: while a session handles what a poll has found, which operations and steps that was for.
-// They go on when all has been handled, and not after each event, so that each does first what its
-// schedule has first.
+// event_round: remembers for which operations and steps the events of a poll were. These operations go on
+// when all events have been handled, and not after each, so that each does first what its schedule has
+// first.
 #ifndef BOUGH_SESSION_EVENT_ROUND_HPP
 #define BOUGH_SESSION_EVENT_ROUND_HPP
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// given_up: calls that other ranks have given up, and that this rank has still to make. Each ends at
-// once when this rank makes it.
+// given_up_calls: those that other ranks have given up, and that this rank has still to make. Each ends
+// at once when this rank makes it.
 //
 // A notice is kept until its call is made, as the call counts on every rank. A rank that is late
 // keeps one for each such call, but no more than `most`: after that its communicator is broken, so

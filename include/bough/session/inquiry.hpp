@@ -3,10 +3,10 @@
 //
 // When calls differ, usually the first message that meets another call shows it. But there is no
 // message if each side only waits for the other, as when two ranks both take themselves for the
-// root of a reduction. So after ask_after_ns an operation sends, once, an empty message with its
-// own envelope to every rank from which it still needs one. The receiver compares the call with its
-// own of that number: one that is running, one of its latest sixteen, or the next one that it
-// starts. If they differ, the communicator is broken with both values (bough/session/dispute.hpp). Every
+// root of a reduction. So after a while (deadline_stages.hpp) an operation sends, once, an empty message
+// with its own envelope to every rank from which it still needs one. The receiver compares the call with
+// its own of that number: one that is running, one of its latest, or the next one that it starts. If they
+// differ, the communicator is broken with both values (bough/session/dispute.hpp). Every
 // chain of waiting ranks ends at a rank that made another call, or that has not come yet.
 //
 // It costs nothing before: only idle ranks look at the time. Only the oldest operation of a rank

@@ -38,10 +38,10 @@ public:
     // So many arrivals are kept for later. With one more, that one is dropped.
     static constexpr std::size_t most = 64;
 
-    put_off(membership& members, control<T>& messages, in_flight<T>& flight, matching<T>& matched, failure<T>& failed,
-            disputes<T>& disputed)
-        : members_(members), messages_(messages), flight_(flight), matched_(matched), failed_(failed),
-          disputed_(disputed) {
+    put_off(membership& members, control<T>& control, in_flight<T>& flight, matching<T>& matching, failure<T>& failure,
+            disputes<T>& disputes)
+        : members_(members), control_(control), flight_(flight), matching_(matching), failure_(failure),
+          disputes_(disputes) {
         waiting_.reserve(most);
     }
     put_off(const put_off&) = delete;
@@ -53,16 +53,16 @@ public:
     BOUGH_COLD bool take(const event& e, control_message& m) {
         const envelope& tag = e.envelope;
         if (tag.segment > inquiry_segment || !members_.is_of_epoch(tag)) return take_control(e, m);
-        if (failed_.may_refuse() && (failed_.poison(tag.context) || failed_.is_given_up(tag))) {
-            matched_.early().release(e.id);
-        } else if (failed_.has_refused(tag)) {
-            matched_.early().release(e.id);
-            failed_.meets_refused(tag);
+        if (failure_.may_refuse() && (failure_.poison(tag.context) || failure_.is_given_up(tag))) {
+            matching_.early().release(e.id);
+        } else if (failure_.has_refused(tag)) {
+            matching_.early().release(e.id);
+            failure_.meets_refused(tag);
         } else if (members_.communicators().was_started(tag)) { // complete without it, or it is an inquiry
-            matched_.early().release(e.id);
-            disputed_.heard(flight_.find(tag), e);
+            matching_.early().release(e.id);
+            disputes_.heard(flight_.find(tag), e);
         } else { // of a call that is still to be made
-            or_add(e, [&] { matched_.early().keep(e); });
+            or_add(e, [&] { matching_.early().keep(e); });
         }
         return false;
     }
@@ -75,7 +75,7 @@ public:
             control_message m;
             bool has_come = false, is_taken = false;
             ignore_exceptions([&] {
-                members_.is_lost(e.peer) ? matched_.drop(e) : void(has_come = try_to_take(e, m));
+                members_.is_lost(e.peer) ? matching_.drop(e) : void(has_come = try_to_take(e, m));
                 is_taken = true;
             });
             if (!is_taken) return;
@@ -98,10 +98,10 @@ private:
     }
     // If memory runs out, nothing has happened. Nothing that is done with the message later allocates.
     bool try_to_take(const event& e, control_message& m) {
-        if (matched_.handle_other_epoch(e)) return false;
+        if (matching_.handle_other_epoch(e)) return false;
         if (is_end(e.envelope.segment))
-            members_.communicators().make_room(e.envelope.context, messages_.under_way() + 1);
-        return messages_.read(matched_.early(), e, m);
+            members_.communicators().make_room(e.envelope.context, control_.under_way() + 1);
+        return control_.read(matching_.early(), e, m);
     }
     template <class F>
     void or_add([[maybe_unused]] const event& e, const F& f) {
@@ -109,7 +109,7 @@ private:
         try {
             f();
         } catch (...) {
-            if (!add(e)) matched_.early().release(e.id);
+            if (!add(e)) matching_.early().release(e.id);
             throw;
         }
 #else
@@ -126,11 +126,11 @@ private:
     }
 
     membership& members_;
-    control<T>& messages_;
+    control<T>& control_;
     in_flight<T>& flight_;
-    matching<T>& matched_;
-    failure<T>& failed_;
-    disputes<T>& disputed_;
+    matching<T>& matching_;
+    failure<T>& failure_;
+    disputes<T>& disputes_;
     plain_list<event> waiting_;
 };
 

@@ -331,8 +331,8 @@ public:
 
     // --- for bough/communicator/call_order.hpp ---
 
-    // From now on all that polls this session attends to `a`, until leave(). Call it again when its
-    // oldest call that waits is another one.
+    // From now on every poll of this session attends to `a`, until leave(). Call it again when another
+    // call of `a` has become the oldest that waits.
     void attend_to(detail::attendant& a) {
         const lock_guard held = hold();
         core_.attend_to(a);
@@ -347,7 +347,7 @@ public:
         const lock_guard held = hold();
         core_.pause_attendants(are_paused);
     }
-    // For operations of calls that are made now, and start later (session_operation::set_place).
+    // The place of a call that is made now, and starts later (session_operation::set_place).
     detail::operation_place take_place() {
         return with_lock([&] { return core_.take_place(); });
     }
