@@ -31,6 +31,21 @@ for collective in broadcast reduce allreduce allgather reduce_scatter; do
     prints "right: "
 done
 
+# auto takes what choose takes by the same costs. Three sends of the root are the fastest alone. In a loop of calls it
+# is better if another rank passes the message on.
+printf '{"ranks":4,"costs":{"send":[1e6,1e6,1e6,1e6],"receive":[1,1,1,1],"latency":1.5e6}}' >"$scratch/sends.json"
+run 0 choose broadcast --ranks 4 --bytes 8 --model "$scratch/sends.json"
+prints "it is near the fastest, and better in a loop of calls"
+chosen=$(sed -n 's/^broadcast over 4 ranks, 8 bytes: \(.*\), [0-9.]* ms$/\1/p' "$scratch/out")
+[ -n "$chosen" ] || fail "names no algorithm"
+for auto in "" "--algorithm auto"; do # it is the default
+    run 0 run broadcast --ranks 4 --bytes 8 --iterations 2 --emulate "$scratch/sends.json" $auto
+    prints "; the algorithm that the model prefers"
+    prints "       8  $chosen "
+    lines 1 '^ +[0-9]+  '
+    prints "right: 6 elements"
+done
+
 # Ranks that come at given times: what is timed and predicted begins when the last one has come.
 run 0 run broadcast --ranks 3 --bytes 8 --algorithm flat --iterations 2 --emulate send=1ms --arrivals 300ms,0,0
 prints "from when the last rank has come"
