@@ -145,6 +145,16 @@ inline std::string numbers_text(std::uint64_t op) {
            (name == nullptr ? "" : " (" + std::string(name) + " on both ranks)");
 }
 
+// The two values of a mismatch. A rank that was told of it, or whose group it has broken, may have called with
+// either of them, so there is no "here" then: " (plus on rank 1, max on another rank)".
+inline std::string sides_text(const status& s, bool& has_peer) {
+    const std::string mine = value_of(s.mismatch, s.mine), theirs = value_of(s.mismatch, s.theirs);
+    if (s.code == errc::call_mismatch) return " (" + mine + " here, " + theirs + " there)";
+    if (s.peer == no_rank) return " (" + mine + " on one rank, " + theirs + " on another)";
+    has_peer = true;
+    return " (" + theirs + " on rank " + std::to_string(s.peer) + ", " + mine + " on another rank)";
+}
+
 // What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
 // template, so that the compiled form can hold it.
 template <std::same_as<status> S>
@@ -174,11 +184,11 @@ std::string details_of(const S& s) {
         if (s.mismatch == mismatch::op && differ_in_values(s.mine, s.theirs))
             differs += numbers_text(s.mine);
         else if (s.mine != s.theirs)
-            differs += " (" + value_of(s.mismatch, s.mine) + " here, " + value_of(s.mismatch, s.theirs) + " there)";
+            differs += sides_text(s, has_peer);
         add(differs);
         if (s.mismatch == mismatch::plan)
-            add("perhaps the ranks run different builds, choose by different costs, or gave different counts or "
-                "neighbours");
+            add("perhaps the ranks run different builds, choose by different costs, or gave different counts, "
+                "members or neighbours");
     }
     if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
     if (s.peer != no_rank && !has_peer) add("rank " + std::to_string(s.peer));

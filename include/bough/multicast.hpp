@@ -31,6 +31,7 @@
 #include <bough/call/names.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard/broadcast.hpp>
+#include <bough/session/mismatch.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
@@ -87,9 +88,11 @@ const broadcast_plan* choose_multicast(Comm& comm, const typed_call<T>& typed, s
 
 // Pre: the root is a rank of the group; the call says who takes part.
 template <class T, RunsCalls Comm, class Choice>
-status multicast_typed(Comm& comm, const typed_call<T>& typed, const participants& who, std::span<const rank_t> members,
+status multicast_typed(Comm& comm, const typed_call<T>& given, const participants& who, std::span<const rank_t> members,
                        const Choice& choice) {
     static_assert(explain_choice<goal::multicast, Choice, true>());
+    typed_call<T> typed = given;
+    if (who.place(comm.rank()) == no_rank) typed.signature.op = takes_no_part;
     const auto wrap = [&]<class C>(const C& c) {
         if constexpr (TreeSource<C>)
             return tree_multicast<C>{c, {members.begin(), members.end()}};

@@ -23,6 +23,7 @@ TEST_CASE("arguments: data are there, and have a length that their bytes do not 
     CHECK_FALSE(check_data(nullptr, 0, 4));
     CHECK_FALSE(check_data(&x, most, 4));
     CHECK(check_data(&x, most + 1, 4).code == errc::size_overflow);
+    CHECK(message_of(check_data(&x, most + 1, 4)).starts_with("data: more bytes than can be addressed: "));
     CHECK_FALSE(check_data(&x, ~std::size_t{0}, 0)); // elements without bytes
     const status null = check_data(nullptr, 1, 4);
     CHECK(null.code == errc::invalid_argument);

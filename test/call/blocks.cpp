@@ -55,6 +55,8 @@ TEST_CASE("blocks: their bytes together fit, to the last element") {
     CHECK_FALSE(rank_blocks::of(2, fit, 8).bad());
     CHECK(rank_blocks::of(2, over, 8).bad().code == errc::size_overflow);
     CHECK(rank_blocks::of(2, wrap, 8).bad().code == errc::size_overflow);
+    CHECK(std::string(rank_blocks::of(2, wrap, 8).bad().argument).starts_with("counts: "));
+    CHECK(std::string(rank_blocks::equal(4, most, 8).bad().argument).starts_with("data: "));
     CHECK(sentence(rank_blocks::of(3, fit, 8).bad()) == "counts: one per rank is needed");
 }
 

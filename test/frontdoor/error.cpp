@@ -92,6 +92,21 @@ TEST_CASE("error: the exception carries the whole status, and says it in a sente
               .starts_with("the collective differs (alltoall here, multicasts there): "));
     CHECK(said(mismatch::collective, 0, 99).starts_with("the collective differs (0 here, 99 there): "));
     CHECK(said(mismatch::root, 1, 2).starts_with("the root differs (1 here, 2 there): "));
+    // A rank that was told may have made either call: it says who made which, not "here".
+    status told{.code = errc::peer_aborted,
+                .cause = errc::call_mismatch,
+                .mismatch = mismatch::op,
+                .peer = 4,
+                .operation = 2,
+                .mine = op_identity<multiplies>(),
+                .theirs = op_identity<plus>()};
+    CHECK(message_of(told) ==
+          "the op differs (plus on rank 4, multiplies on another rank), first cause: the ranks did not make "
+          "the same call, operation 2: a peer gave up the operation");
+    told.code = errc::group_poisoned;
+    CHECK(message_of(told).starts_with("the op differs (plus on rank 4, multiplies on another rank), first cause: "));
+    told.peer = no_rank;
+    CHECK(message_of(told).starts_with("the op differs (multiplies on one rank, plus on another), first cause: "));
     CHECK_NOTHROW(detail::throw_if({}));
     CHECK_THROWS_AS(detail::throw_if(s), std::system_error);
 }

@@ -231,3 +231,27 @@ TEST_CASE("multicast: lists in different order are a mismatch, not a wait") {
     for (const status& s : seen) CHECK(s);
     CHECK(seen[2].mismatch == mismatch::plan);
 }
+
+TEST_CASE("multicast: a rank that does not find itself in its list learns that the lists differ") {
+    for (const bool chosen : {false, true}) {
+        std::vector<status> seen(3);
+        in_process{3}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            comm.set_timeout_ns(5'000'000'000);
+            const std::vector<rank_t> both{1, 2}, one{1};
+            const std::vector<rank_t>& members = comm.rank() == 2 ? one : both;
+            status& s = seen[comm.rank()];
+            std::vector<int> data(4); // as long on all ranks
+            if (chosen)
+                multicast(comm, std::span(data), members, root{0}, flat{}, s);
+            else
+                multicast(comm, std::span(data), members, root{0}, s);
+            test::hear_of_failure(comm, s);
+        });
+        for (const status& s : seen) {
+            CHECK(s);
+            CHECK(s.mismatch == mismatch::members);
+            CHECK(message_of(s).starts_with("the list of members differs"));
+        }
+    }
+}

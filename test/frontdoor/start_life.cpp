@@ -347,6 +347,7 @@ TEST_CASE("persistent: in the next epoch it is stale, and so is what is started"
         if (!bound.done() || bound.result().code != errc::group_poisoned) throw std::runtime_error("not stale");
         operation op = start_barrier(comm);
         if (!op.done() || op.result().code != errc::group_poisoned) throw std::runtime_error("not stale");
+        if (message_of(op.result()).find("shrink()") == std::string::npos) throw std::runtime_error("does not say why");
         start_barrier(rest).wait();
     });
 }

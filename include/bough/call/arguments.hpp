@@ -41,11 +41,8 @@ inline void report(const status& s, status& result) noexcept { result = s; }
 // Do an element count and its bytes fit the types that carry them, and is the memory there?
 inline status check_data(const void* data, std::size_t count, std::size_t element_bytes) noexcept {
     if (count != 0 && data == nullptr) return invalid_argument("data: null, but its count is not zero");
-    if (element_bytes != 0 && count > ~std::size_t{0} / 2 / element_bytes) {
-        status s;
-        s.code = errc::size_overflow;
-        return s;
-    }
+    if (element_bytes != 0 && count > ~std::size_t{0} / 2 / element_bytes)
+        return size_overflow("data: more bytes than can be addressed");
     return {};
 }
 inline status check_pair(const void* in, std::size_t in_count, const void* out, std::size_t out_count,

@@ -146,7 +146,8 @@ public:
                 return bad;
             if (const status bad = check_data(p.in, p.count, p.op.element_size)) return bad;
             total += p.bytes();
-            if (p.bytes() > ~std::uint32_t{0} || total > ~std::uint32_t{0}) return {.code = errc::size_overflow};
+            if (p.bytes() > ~std::uint32_t{0} || total > ~std::uint32_t{0})
+                return size_overflow("batch: has 4 GiB or more");
         }
         return {};
     }

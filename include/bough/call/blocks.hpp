@@ -28,7 +28,7 @@ public:
         rank_blocks made;
         made.each_ = each;
         if (each > most(element_bytes) / size)
-            made.bad_.code = errc::size_overflow;
+            made.bad_ = size_overflow("data: a block for each rank, of more bytes than can be addressed");
         else
             made.total_ = each * size;
         return made;
@@ -45,7 +45,7 @@ public:
         made.offsets_.push_back(0);
         for (const std::size_t count : counts) {
             if (units != 0 && count > (most(element_bytes) - made.total_) / units) {
-                made.bad_.code = errc::size_overflow;
+                made.bad_ = size_overflow("counts: of more bytes than can be addressed");
                 return made;
             }
             made.total_ += count * units;
@@ -61,7 +61,7 @@ public:
         if (rank == at.rank || rank >= size) {
             made = of(size, counts, element_bytes, units);
         } else if (own > most(element_bytes)) {
-            made.bad_.code = errc::size_overflow;
+            made.bad_ = size_overflow("data: more bytes than can be addressed");
         } else {
             made.offsets_.assign(std::size_t{size} + 1, 0);
             std::fill(made.offsets_.begin() + rank + 1, made.offsets_.end(), own);

@@ -208,7 +208,7 @@ BOUGH_ALWAYS_INLINE bool is_plain(const X& x) noexcept {
 inline status check_type(const run_time_type& t) noexcept {
     if (unit_of(t) == 0) return invalid_argument("type: its size is 0");
     if (t.size % unit_of(t) != 0) return invalid_argument("type: its unit does not divide its size");
-    if (unit_of(t) > ~std::uint32_t{0}) return {.code = errc::size_overflow};
+    if (unit_of(t) > ~std::uint32_t{0}) return size_overflow("type: its size, or its unit, is 4 GiB or more");
     if ((t.alignment & (t.alignment - 1)) != 0) return invalid_argument("type: its alignment is not a power of two");
     if ((t.pack == nullptr) != (t.unpack == nullptr))
         return invalid_argument("type: pack and unpack go together, and one of them is null");
@@ -237,7 +237,7 @@ inline status check_elements(const const_elements& x, bool written) noexcept {
             "type: its extent is smaller than its size, so elements that are written would overlap");
     if (const std::size_t most = distance > x.type.size ? distance : x.type.size;
         most != 0 && x.count > ~std::size_t{0} / 2 / most)
-        return {.code = errc::size_overflow};
+        return size_overflow("data: more bytes than can be addressed");
     return {};
 }
 

@@ -204,6 +204,10 @@ consteval bool explain_data() {
         static_assert(no_form<First>,
                       "bough: data lie one behind the other in memory: give a std::span, std::vector or "
                       "std::array (a std::list, a std::deque and a view do not)");
+    else if constexpr (std::is_void_v<in> && StandsForOthers<std::remove_cvref_t<First>>)
+        static_assert(no_form<First>,
+                      "bough: this refers to data elsewhere (a std::reference_wrapper, a std::unique_ptr and a "
+                      "std::mdspan do): give the variable that it refers to, or a std::span of the elements");
     else if constexpr (std::is_void_v<in> && Forms::wanted.values)
         static_assert(no_form<First>, "bough: what is started writes its result into memory of yours: give a variable, "
                                       "neither const nor a temporary");
@@ -279,7 +283,7 @@ consteval bool explain_choice() {
     // is missing.
     if constexpr (Algorithm<Choice>)
         return explain_claims<Choice>();
-    else if constexpr (requires(const Choice& c) { c.natural_blocks(rank_t{}); })
+    else if constexpr (EmitsAt<Choice> || requires(const Choice& c) { c.natural_blocks(rank_t{}); })
         return explain_algorithm<Choice>();
     else if constexpr (Trees && requires(const Choice& c) { c.child_count(rank_t{}, rank_t{}); })
         return explain_tree_shape<Choice>();
@@ -297,7 +301,10 @@ consteval bool explain_last() {
           !(Forms::wanted.partial && is_partial_v<A>)&&!(Forms::wanted.lists && Forms::wanted.root &&
                                                          is_counts_at_root_v<A>)));
     constexpr std::size_t ops = Forms::wanted.op && !(is_batch_v<A> || ...) ? 1 : 0;
-    if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
+    if constexpr (ErrorResult<std::remove_cvref_t<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>>>)
+        static_assert(no_form<Forms>, "bough: what is started or bound gives its error by its handle, wait(ec): leave "
+                                      "the error result out here (and give a variable, not const, to what blocks)");
+    else if constexpr (others > ops + (Forms::wanted.neighbours ? 1 : 0))
         return explain_choice<typename Forms::goal_type,
                               std::remove_cvref_t<std::tuple_element_t<sizeof...(A) - 1, std::tuple<A...>>>,
                               Forms::wanted.trees>();

@@ -89,7 +89,7 @@ status slots_of(const typed_call<T>& given, std::size_t most, typed_call<std::by
     const rank_t ranks = given.at.size;
     constexpr std::size_t length = slot_row<T>::length_bytes;
     const std::size_t largest = std::numeric_limits<std::uint32_t>::max() - length;
-    if (most > largest / given.element_bytes) return {.code = errc::size_overflow};
+    if (most > largest / given.element_bytes) return size_overflow("at_most: a block would have 4 GiB or more");
     const std::size_t slot = length + most * given.element_bytes;
     const auto all = rank_blocks::equal(static_cast<rank_t>(std::size_t{ranks} * ranks), 1, slot);
     if (all.bad()) return all.bad();

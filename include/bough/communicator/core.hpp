@@ -74,7 +74,7 @@ public:
     std::uint32_t epoch() const noexcept { return epoch_; }
     // True: a later epoch has begun without this communicator (bough/group.hpp, shrink).
     bool is_stale() const { return epoch_ != session_->epoch(); }
-    static status stale() noexcept { return {.code = errc::group_poisoned}; }
+    static status stale() noexcept { return outlived(); }
 
     envelope next_tag() noexcept {
         envelope tag;

@@ -94,6 +94,14 @@ constexpr status invalid_argument(const char* argument) noexcept {
     return s;
 }
 
+// A status for a size that is too large. `argument`: a literal that begins with its name.
+constexpr status size_overflow(const char* argument) noexcept {
+    status s;
+    s.code = errc::size_overflow;
+    s.argument = argument;
+    return s;
+}
+
 // One sentence per code, for messages.
 constexpr const char* describe(errc code) noexcept {
     switch (code) {

@@ -7,6 +7,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/identity.hpp>
+#include <bough/schedule/goal.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,15 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }
+// Stands for the op in the signature of a rank that takes no part in a multicast. A message of the call
+// that reaches this rank is of a rank that has another list of members.
+inline constexpr std::uint64_t takes_no_part = hash_name("bough: takes no part");
+static_assert(static_cast<std::uint16_t>(takes_no_part) != static_cast<std::uint16_t>(op_id<void>)); // in a digest, too
+
+// What differs if the op does.
+constexpr mismatch op_mismatch(std::uint8_t kind) noexcept {
+    return kind == goal::multicast::kind ? mismatch::members : mismatch::op;
+}
 // The first difference, in the order name, collective, op, type, count, root, plan; an op that differs in its
 // numbers alone comes behind the count. protocol_error: there
 // is none, so the message that differed was not the one that its sender had made.
@@ -34,6 +44,7 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
         if (s.mismatch != mismatch::none || a == b) return;
         s.code = errc::call_mismatch;
         s.mismatch = what;
+        if (what == mismatch::members) return; // there are no values
         s.mine = a;
         s.theirs = b;
     };
@@ -43,7 +54,7 @@ inline status call_mismatch(const call_signature& mine, const call_signature& th
         look(mismatch::count, mine.count, theirs.count);
         if (mine.type != theirs.type) look(mismatch::plan, mine.plan, theirs.plan);
     }
-    look(mismatch::op, mine.op, theirs.op);
+    look(op_mismatch(mine.kind), mine.op, theirs.op);
     look(mismatch::type, mine.type, theirs.type);
     look(mismatch::count, mine.count, theirs.count);
     look(mismatch::root, mine.root, theirs.root);
@@ -59,7 +70,7 @@ inline status call_mismatch(const envelope& mine, const envelope& theirs, rank_t
         if (s.mismatch == mismatch::none && differs) s.mismatch = what;
     };
     look(mismatch::collective, mine.kind != theirs.kind);
-    look(mismatch::op, mine.digest.op != theirs.digest.op);
+    look(op_mismatch(mine.kind), mine.digest.op != theirs.digest.op);
     look(mismatch::type, mine.digest.type != theirs.digest.type);
     look(mismatch::count, mine.digest.count != theirs.digest.count);
     look(mismatch::root, mine.root != theirs.root);
@@ -84,6 +95,11 @@ inline status poisoned(status why) noexcept {
     if (why.code != errc::peer_aborted) why.cause = why.code;
     why.code = errc::group_poisoned;
     return why;
+}
+
+// The result of a call on a communicator of an earlier epoch.
+inline status outlived() noexcept {
+    return {.code = errc::group_poisoned, .argument = "comm: shrink() has put another one in its place"};
 }
 
 // The payload of an abort, and of a refusal: what its sender knows. It has 24 bytes, so it travels
