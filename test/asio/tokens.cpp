@@ -324,6 +324,26 @@ TEST_CASE("async: with as_status, every token gives the whole status") {
 }
 #endif
 
+TEST_CASE("async: a handler that the caller keeps is copied, and may be used again") {
+    each_rank(2, [](auto& comm, asio::io_context& io) {
+        int calls = 0;
+        std::function<void(error_code)> handler = [&](error_code ec) { calls += !ec; };
+        const std::function<void(error_code)> constant = handler;
+        auto with_status = as_status(std::function<void(status)>([&](const status& s) { calls += !s; }));
+        operation done;
+        for (int i = 0; i != 2; ++i) { // an empty std::function would throw
+            async_barrier(comm, handler);
+            async_barrier(comm, constant);
+            async_barrier(comm, with_status);
+            async_wait(comm, done, handler);
+            async_wait(comm, done, with_status);
+        }
+        io.run();
+        expect(handler && with_status.token, "a handler was moved from");
+        expect(calls == 10, "a handler was not called");
+    });
+}
+
 TEST_CASE("async: the handler's executor and allocator") {
     asio::io_context io;
     communicator comm{on_executor{self{}, io}};

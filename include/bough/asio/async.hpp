@@ -84,10 +84,12 @@ template <class X, std::derived_from<detail::operation_handle> Operation, class 
 decltype(auto) async_wait(communicator<X>& comm, Operation& started, Token&& token) {
     static_assert(is_on_executor_v<X>, "bough: async_wait needs a communicator over an executor: "
                                        "communicator comm{on_executor{std::move(transport), io_context}}");
-    return detail::with_result_of(
-        token, [&]<class Result, class Given>(std::type_identity<Result>, Given& given) -> decltype(auto) {
-            return boost::asio::async_initiate<Given, void(Result)>(detail::initiate_wait<X, Result>{&comm, &started},
-                                                                    given);
+    return detail::with_result_of<Token>(
+        token,
+        [&]<class Result, class Its>(std::type_identity<Result>, std::type_identity<Its>,
+                                     auto& given) -> decltype(auto) {
+            return boost::asio::async_initiate<Its, void(Result)>(detail::initiate_wait<X, Result>{&comm, &started},
+                                                                  given);
         });
 }
 

@@ -163,8 +163,8 @@ void complete_later(communicator<on_executor<T, E>>& comm, operation own, operat
     asio_driver<E>& driver = comm.transport().driver();
     if (!driver.attached())
         driver.attach(std::make_unique<driven_session_of<session<on_executor<T, E>>>>(comm.shared_session()));
-    async_waiter<std::decay_t<Handler>, E, Result>::make(driver, std::move(own), theirs,
-                                                         std::forward<Handler>(handler));
+    std::decay_t<Handler> kept(std::forward<Handler>(handler)); // a copy, if the caller keeps its own
+    async_waiter<std::decay_t<Handler>, E, Result>::make(driver, std::move(own), theirs, std::move(kept));
 }
 
 // Starts a collective. A lazy token (deferred, use_awaitable) keeps this object until the result is
@@ -205,13 +205,18 @@ inline constexpr bool is_status_token_v = false;
 template <class Token>
 inline constexpr bool is_status_token_v<status_token<Token>> = true;
 
-// Calls f(result type, token) with what the handlers of this token get.
-template <class Token, class F>
-decltype(auto) with_result_of(Token& token, F&& f) {
-    if constexpr (is_status_token_v<std::remove_const_t<Token>>)
-        return f(std::type_identity<status>(), token.token);
+// Calls f(result type, token type, token) with what the handlers of this token get. The token type is one of a
+// reference if the caller keeps the token (`Given` is one of an lvalue): async_initiate moves from all others.
+template <class Given, class F>
+decltype(auto) with_result_of(std::remove_reference_t<Given>& token, F&& f) {
+    const auto run = [&]<class Result, class Token>(std::type_identity<Result> result, Token& its) -> decltype(auto) {
+        using type = std::conditional_t<std::is_lvalue_reference_v<Given>, Token&, Token>;
+        return f(result, std::type_identity<type>(), its);
+    };
+    if constexpr (is_status_token_v<std::remove_cvref_t<Given>>)
+        return run(std::type_identity<status>(), token.token);
     else
-        return f(std::type_identity<boost::system::error_code>(), token);
+        return run(std::type_identity<boost::system::error_code>(), token);
 }
 
 // One async_ collective: the arguments of the collective, a name if it has one, and a completion token.
@@ -238,8 +243,10 @@ private:
             std::optional<std::string> name;
             if constexpr (sizeof...(I) != last) name = std::get<sizeof...(I)>(all).name;
             auto& token = std::get<last>(all); // an lvalue, as async_initiate takes it
-            return with_result_of(
-                token, [&]<class Result, class Token>(std::type_identity<Result>, Token& given) -> decltype(auto) {
+            return with_result_of<std::tuple_element_t<last, std::tuple<A...>>>(
+                token,
+                [&]<class Result, class Token>(std::type_identity<Result>, std::type_identity<Token>,
+                                               auto& given) -> decltype(auto) {
                     return boost::asio::async_initiate<Token, void(Result)>(
                         initiate_collective<Forms, X, Result>{&comm, std::move(name)}, given,
                         as_argument<I>(std::get<I>(std::move(all)))...);
