@@ -41,7 +41,7 @@ private:
 
 // A communicator of the program with all that is known of it; an attribute of the communicator.
 struct known_comm {
-    explicit known_comm(MPI_Comm of) noexcept : host(of), ours(of, host) {
+    explicit known_comm(MPI_Comm of) noexcept : handle(of), host(of), ours(of, host) {
         int is_inter = 0;
         PMPI_Comm_test_inter(of, &is_inter);
         PMPI_Comm_rank(of, &rank);
@@ -49,11 +49,21 @@ struct known_comm {
         if (is_inter != 0) ours.never(reason::inter);
         if (size == 1) ours.never(reason::alone);
     }
+    MPI_Comm handle;
     mpich_group host;
     group ours;
     int rank = 0, size = 1;
-    known_comm *before = nullptr, *after = nullptr; // of a list of all
+    known_comm *before = nullptr, *after = nullptr; // of those in the same list
+    bool is_being_freed = false;                    // the program is in MPI_Comm_free or MPI_Comm_disconnect
+    bool is_forgotten = false;                      // MPICH has deleted the attribute
 };
+
+// Is a handle of the same kind as another one? It may still be of nothing.
+bool is_of_kind(int handle, int known) noexcept {
+    constexpr unsigned kind = 0x3c000000, storage = 0xc0000000;
+    const auto is = static_cast<unsigned>(handle), like = static_cast<unsigned>(known);
+    return (is & kind) == (like & kind) && (is & storage) != 0;
+}
 
 // A receive that never ends: MPICH's progress runs when it is tested, of messages and of all else. (A probe
 // looks at its own queue only.)
@@ -68,6 +78,16 @@ public:
         PMPI_Cancel(&request_);
         PMPI_Wait(&request_, MPI_STATUS_IGNORE);
         PMPI_Comm_free(&comm_);
+    }
+    // Questions whose answers call no error handler of the program: the errors are of this communicator.
+    bool is_comm(MPI_Comm comm) const noexcept {
+        int unused = 0;
+        return is_of_kind(comm, MPI_COMM_WORLD) && PMPI_Comm_compare(comm_, comm, &unused) == MPI_SUCCESS;
+    }
+    bool is_op(MPI_Op op) const noexcept {
+        const int one = 1;
+        int unused = 0;
+        return is_of_kind(op, MPI_SUM) && PMPI_Reduce(&one, &unused, 0, MPI_INT, op, 0, comm_) == MPI_SUCCESS;
     }
     // Does MPICH send an element of this type? It does not if nobody has committed the type. Nothing is sent.
     bool takes(MPI_Datatype type) const noexcept {
@@ -108,21 +128,20 @@ public:
     void stop() {
         if (!is_started_) return;
         is_started_ = false;
-        for (known_comm* one = all_; one != nullptr;) delete std::exchange(one, one->after);
-        all_ = nullptr;
+        for (known_comm*& first : lists_)
+            while (first != nullptr) delete std::exchange(first, first->after);
         has_stopped_ = true;
         if (world::get().reports() && world::get().rank() == 0) print_report();
         world::get().stop();
         progress_of_mpich.stop();
         PMPI_Comm_free_keyval(&key_);
     }
-    // Null: calls of this communicator go to MPICH.
+    // Null: calls of this communicator go to MPICH. The attribute is not asked for: a communicator that is being
+    // freed may have callbacks of the program that call collectives, and by then MPICH has freed some attributes.
     known_comm* find(MPI_Comm comm) {
-        if (!is_started_ || comm == MPI_COMM_NULL) return nullptr;
-        void* found = nullptr;
-        int is_known = 0;
-        if (PMPI_Comm_get_attr(comm, key_, &found, &is_known) != MPI_SUCCESS) return nullptr; // it has been raised
-        if (is_known != 0) return static_cast<known_comm*>(found);
+        if (!is_started_) return nullptr;
+        if (known_comm* const one = look_up(comm)) return one;
+        if (!progress_of_mpich.is_comm(comm)) return nullptr;
         auto* const made = new (std::nothrow) known_comm(comm);
         if (made == nullptr) { // the other ranks have one
             std::fputs("bough: no memory is left for a communicator\n", stderr);
@@ -130,27 +149,51 @@ public:
         }
         if (PMPI_Comm_set_attr(comm, key_, made) != MPI_SUCCESS) return delete made, nullptr; // it has been raised
         const std::scoped_lock held(mutex_);
-        made->after = all_;
-        if (all_ != nullptr) all_->before = made;
-        return all_ = made;
+        known_comm*& first = list_of(comm);
+        made->after = first;
+        if (first != nullptr) first->before = made;
+        return first = made;
+    }
+    // Frees a communicator by free(). What is known of it stays until its last callback has run.
+    template <class Free>
+    int free_by(MPI_Comm comm, const Free& free) {
+        known_comm* const one = find(comm);
+        if (one == nullptr) return free();
+        one->is_being_freed = true;
+        const int code = free();
+        one->is_being_freed = false;
+        if (one->is_forgotten) delete_known(one); // otherwise something of it is still under way, or it had an error
+        return code;
     }
 
 private:
     static int forget(MPI_Comm, int, void* value, void*) {
         known_comms& all = get();
+        if (all.has_stopped_) return MPI_SUCCESS; // stop() has deleted it
         auto* const one = static_cast<known_comm*>(value);
+        one->is_forgotten = true;
+        if (!one->is_being_freed) all.delete_known(one);
+        return MPI_SUCCESS;
+    }
+    void delete_known(known_comm* one) {
         {
-            const std::scoped_lock held(all.mutex_);
-            if (all.has_stopped_) return MPI_SUCCESS; // stop() has deleted it
-            (one->before != nullptr ? one->before->after : all.all_) = one->after;
+            const std::scoped_lock held(mutex_);
+            (one->before != nullptr ? one->before->after : list_of(one->handle)) = one->after;
             if (one->after != nullptr) one->after->before = one->before;
         }
         delete one;
-        return MPI_SUCCESS;
     }
+    known_comm* look_up(MPI_Comm comm) {
+        const std::scoped_lock held(mutex_);
+        for (known_comm* one = list_of(comm); one != nullptr; one = one->after)
+            if (one->handle == comm) return one;
+        return nullptr;
+    }
+    // Handles of communicators are numbers that count up.
+    known_comm*& list_of(MPI_Comm comm) noexcept { return lists_[static_cast<unsigned>(comm) % lists_.size()]; }
 
-    std::mutex mutex_;
-    known_comm* all_ = nullptr;
+    thread_mutex mutex_; // of the lists
+    std::array<known_comm*, 256> lists_{};
     bool has_stopped_ = false;
     int key_ = MPI_KEYVAL_INVALID;
     bool is_started_ = false;
@@ -158,11 +201,7 @@ private:
 
 // --- what goes to MPICH because it is wrong ---
 
-bool is_good(MPI_Datatype type) noexcept {
-    int size = 0;
-    return type != MPI_DATATYPE_NULL &&
-           (known_type_of(type) != known_type::none || PMPI_Type_size(type, &size) == MPI_SUCCESS);
-}
+bool is_good(MPI_Datatype type) noexcept { return type != MPI_DATATYPE_NULL && is_of_kind(type, MPI_INT); }
 bool is_good(const void* data, int count, MPI_Datatype type) noexcept {
     if (count < 0 || !is_good(type)) return false;
     if (count == 0) return true; // even if nobody has committed the type
@@ -181,7 +220,7 @@ bool is_root(int root, const known_comm& of) noexcept { return root >= 0 && root
 bool may_combine(MPI_Op op, MPI_Datatype type) noexcept {
     if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
     const known_op how = known_op_of(op);
-    return how == known_op::none || combines(how, type);
+    return how == known_op::none ? progress_of_mpich.is_op(op) : combines(how, type);
 }
 bool is_good_pair(const void* in, const void* out, int count, MPI_Datatype type, MPI_Op op, bool has_result = true) {
     const bool is_in_place = in == MPI_IN_PLACE;
@@ -309,6 +348,16 @@ BOUGH_MPI_FUNCTION MPI_Finalize() {
     return BOUGH_NEXT(Finalize)();
 }
 
+// Callbacks of the communicator's attributes may call its collectives.
+BOUGH_MPI_FUNCTION MPI_Comm_free(MPI_Comm* comm) {
+    const auto free = [comm] { return BOUGH_NEXT(Comm_free)(comm); };
+    return comm == nullptr ? free() : known_comms::get().free_by(*comm, free);
+}
+BOUGH_MPI_FUNCTION MPI_Comm_disconnect(MPI_Comm* comm) {
+    const auto free = [comm] { return BOUGH_NEXT(Comm_disconnect)(comm); };
+    return comm == nullptr ? free() : known_comms::get().free_by(*comm, free);
+}
+
 // A collective, from its parameters, its arguments, and when they are good; `of` is what is known of the
 // communicator.
 #define BOUGH_LIST(...) __VA_ARGS__
@@ -337,7 +386,7 @@ BOUGH_TAKE(Reduce, reduce, (const void* in, void* out, int count, MPI_Datatype t
 BOUGH_TAKE(Scan, scan, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
            is_good_pair(in, out, count, type, op))
 BOUGH_TAKE(Exscan, exscan, (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op),
-           (in, out, count, type, op), is_good_pair(in, out, count, type, op, of->rank != 0))
+           (in, out, count, type, op), out != MPI_IN_PLACE && is_good_pair(in, out, count, type, op, of->rank != 0))
 BOUGH_TAKE(Reduce_scatter_block, reduce_scatter_block,
            (const void* in, void* out, int count, MPI_Datatype type, MPI_Op op), (in, out, count, type, op),
            is_good_pair(in, out, count, type, op))
