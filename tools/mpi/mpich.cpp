@@ -5,6 +5,7 @@
 #include "calls.hpp"
 #include "end_job.hpp"
 #include "handles.hpp"
+#include "mpich_counts.hpp"
 #include "never_destroyed.hpp"
 #include "route.hpp"
 
@@ -315,6 +316,11 @@ void combine_by_host(MPI_Op op, MPI_Datatype type, const void* in, void* inout, 
     PMPI_Reduce_local(in, inout, count, type, op);
 }
 void progress_host() { progress_of_mpich.test(); }
+seen_comm seen(MPI_Comm comm) noexcept {
+    const known_comm* const of = known_comms::get().find(comm);
+    if (of == nullptr || of->ours.why() == reason::inter) return {};
+    return {of->rank, of->size};
+}
 
 } // namespace under_mpi
 

@@ -18,6 +18,7 @@ enum class reason : std::uint8_t {
     host_only, // a collective that bough does not have
     of_host,   // the MPI itself may make it
     first,     // it is nonblocking, and there was no blocking one before
+    large,     // a count is more than an int holds
     count_     // how many there are
 };
 const char* text_of(reason why) noexcept;
