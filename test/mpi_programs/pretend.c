@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* A library that is preloaded before an MPI program, and changes what bough sees of the system:
    PRETEND_VERSION=TEXT: the MPI says that it is this one. PRETEND_NO_MEMORY_FILES=1: the kernel has no memfd.
-   PRETEND_NO_VOTES=1: the MPI's allreduce of MPI_UINT32_T by MPI_MAX, by which ranks of bough agree, has an error. */
+   PRETEND_NO_VOTES=1: the MPI's allreduce of MPI_UINT32_T by MPI_MAX, by which ranks of bough agree, has an error.
+   PRETEND_WRONG_SUM=1: its allreduce of MPI_DOUBLE by MPI_SUM is wrong by a billionth. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +27,9 @@ int PMPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_
     int (*real)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm) = NULL;
     if (getenv("PRETEND_NO_VOTES") != NULL && type == MPI_UINT32_T && op == MPI_MAX) return MPI_ERR_OTHER;
     *(void**)&real = dlsym(RTLD_NEXT, "PMPI_Allreduce");
-    return real(in, out, count, type, op, comm);
+    const int code = real(in, out, count, type, op, comm);
+    if (getenv("PRETEND_WRONG_SUM") != NULL && type == MPI_DOUBLE && op == MPI_SUM) *(double*)out *= 1 + 1e-9;
+    return code;
 }
 
 int memfd_create(const char* name, unsigned flags) {

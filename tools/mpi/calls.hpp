@@ -35,15 +35,24 @@ inline blocks row(const void* data, const int* counts, const int* displacements,
 inline std::size_t bytes_of(const blocks& b) { return b.type == MPI_DATATYPE_NULL ? 0 : bytes_of(b, shape_of(b.type)); }
 
 // `has_result`: this rank gets one.
-inline outcome gives(const blocks& result, bool has_result = true, MPI_Op op = MPI_OP_NULL) {
-    return {.result = has_result ? result : blocks{}, .op = op, .bytes = bytes_of(result)};
+inline outcome gives(const blocks& result, bool has_result = true) {
+    return {.result = has_result ? result : blocks{}, .bytes = bytes_of(result)};
+}
+// `in` is where a rank's elements lie, as many as those of `all`.
+inline outcome reduces(const void* in, const blocks& all, MPI_Op op, bool has_result = true) {
+    blocks given = all;
+    if (in != MPI_IN_PLACE) given.data = const_cast<void*>(in);
+    return {.result = has_result ? all : blocks{}, .given = given, .op = op, .bytes = bytes_of(all)};
 }
 inline outcome moves(const blocks& in, const blocks& out, bool has_result = true) {
     const bool reads = in.data != MPI_IN_PLACE && in.type != MPI_DATATYPE_NULL;
     return {.result = has_result ? out : blocks{}, .bytes = bytes_of(reads ? in : out)};
 }
-inline outcome cuts(const blocks& result, const blocks& whole, bool is_in_place, MPI_Op op) {
-    return {.result = result, .changed = is_in_place ? whole : blocks{}, .op = op, .bytes = bytes_of(whole)};
+inline outcome cuts(const void* in, const blocks& result, const blocks& whole, MPI_Op op) {
+    outcome of = reduces(in, whole, op);
+    of.result = result;
+    of.changed = in == MPI_IN_PLACE ? whole : blocks{};
+    return of;
 }
 
 // --- the calls ---
@@ -62,34 +71,33 @@ int call_bcast(By&& by, void* data, int count, MPI_Datatype type, int root) {
 template <class By>
 int call_allreduce(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
     return by.make(
-        collective::allreduce, [=] { return gives(row(out, count, type), true, op); },
+        collective::allreduce, [=] { return reduces(in, row(out, count, type), op); },
         [=](const place& at) { return run_allreduce(at, in, out, count, type, op); });
 }
 template <class By>
 int call_reduce(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
     return by.make(
-        collective::reduce, [=, is_root = by.rank == root] { return gives(row(out, count, type), is_root, op); },
+        collective::reduce, [=, is_root = by.rank == root] { return reduces(in, row(out, count, type), op, is_root); },
         [=](const place& at) { return run_reduce(at, in, out, count, type, op, root); });
 }
 template <class By>
 int call_scan(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
     return by.make(
-        collective::scan, [=] { return gives(row(out, count, type), true, op); },
+        collective::scan, [=] { return reduces(in, row(out, count, type), op); },
         [=](const place& at) { return run_scan(at, in, out, count, type, op); });
 }
 template <class By>
 int call_exscan(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
     return by.make(
-        collective::exscan, [=, has_result = by.rank != 0] { return gives(row(out, count, type), has_result, op); },
+        collective::exscan,
+        [=, has_result = by.rank != 0] { return reduces(in, row(out, count, type), op, has_result); },
         [=](const place& at) { return run_exscan(at, in, out, count, type, op); });
 }
 template <class By>
 int call_reduce_scatter_block(By&& by, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
     return by.make(
         collective::reduce_scatter_block,
-        [=, size = by.size] {
-            return cuts(row(out, count, type), row(out, count, type, size), in == MPI_IN_PLACE, op);
-        },
+        [=, size = by.size] { return cuts(in, row(out, count, type), row(out, count, type, size), op); },
         [=](const place& at) { return run_reduce_scatter_block(at, in, out, count, type, op); });
 }
 template <class By>
@@ -97,7 +105,7 @@ int call_reduce_scatter(By&& by, const void* in, void* out, const int* counts, M
     const auto describe = [=, rank = by.rank, size = by.size] {
         blocks whole = row(out, 0, type);
         for (int r = 0; r != size; ++r) whole.count += static_cast<std::size_t>(counts[r]);
-        return cuts(row(out, counts[rank], type), whole, in == MPI_IN_PLACE, op);
+        return cuts(in, row(out, counts[rank], type), whole, op);
     };
     return by.make(collective::reduce_scatter, describe,
                    [=](const place& at) { return run_reduce_scatter(at, in, out, counts, type, op); });

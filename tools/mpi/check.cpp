@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 
 namespace under_mpi {
 
@@ -34,41 +32,16 @@ void put_back(const std::vector<std::byte>& bytes, const blocks& b, const shape&
         unpack(bytes.data(), b, s);
 }
 
-// Sums in another order differ by rounding: are they as near as that?
-template <class Real>
-bool is_near(const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-    const std::size_t n = a.size() / sizeof(Real);
-    std::vector<Real> x(n), y(n);
-    std::memcpy(x.data(), a.data(), n * sizeof(Real));
-    std::memcpy(y.data(), b.data(), n * sizeof(Real));
-    Real greatest = 0;
-    for (const Real v : x)
-        if (std::isfinite(v)) greatest = std::max(greatest, std::abs(v));
-    const Real most = greatest * std::numeric_limits<Real>::epsilon() * Real(64) * Real(world::get().size());
-    for (std::size_t i = 0; i != n; ++i)
-        if (x[i] != y[i] && !(std::isnan(x[i]) && std::isnan(y[i])) && !(std::abs(x[i] - y[i]) <= most)) return false;
-    return true;
-}
-bool is_near(known_type type, const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
-    switch (type) {
-    case known_type::real4:
-    case known_type::complex4: return is_near<float>(a, b);
-    case known_type::real8:
-    case known_type::complex8: return is_near<double>(a, b);
-    case known_type::long_real:
-    case known_type::long_complex: return is_near<long double>(a, b);
-    default: return false;
-    }
-}
-
 } // namespace
 
-int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well) {
+int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitude& given) {
     const std::uint32_t me = world::get().rank();
-    std::array<std::uint32_t, 2> last{is_well ? me + 1 : 0, is_well ? 0 : me + 1}; // where it has, and where not
+    // Where it has, and where not.
+    std::array<std::uint32_t, 3> last{is_well ? me + 1 : 0, is_well ? 0 : me + 1, given.is};
     std::array<char, 40> name{};
     std::snprintf(name.data(), name.size(), "MPI_%s", name_of(which));
     if (const bough::status bad = find_greatest(at, last)) return error_class_of(bad, name.data());
+    given.is = last[2];
     if (last[0] == 0 || last[1] == 0) return MPI_SUCCESS;
     std::fprintf(
         stderr,
@@ -80,6 +53,7 @@ int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well)
 }
 
 comparison::comparison(const outcome& of) noexcept : of_(of) {
+    if (of_.given.type != MPI_DATATYPE_NULL) given_ = magnitude_of(of_.given, shape_of(of_.given.type), of_.op);
     guarded([this] {
         shape_ = shape_of(of_.result.type);
         if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
@@ -105,18 +79,17 @@ void comparison::compare(collective which, MPI_Comm comm) noexcept {
 
 void comparison::find_difference(collective which, MPI_Comm comm) const {
     const std::vector<std::byte> ours = packed(of_.result, shape_);
-    if (ours == hosts_) return;
-    const known_op op = known_op_of(of_.op);
-    const bool rounds = op == known_op::sum || op == known_op::prod;
-    // The padding of a long double is nobody's, so its bits alone say nothing.
-    const known_type type = known_type_of(of_.result.type);
-    if ((rounds || type == known_type::long_real || type == known_type::long_complex) && is_near(type, ours, hosts_))
-        return;
+    const likeness how = compare_results(of_.op, of_.result.type, given_, ours, hosts_);
+    if (how == likeness::same) return;
     const auto at = std::mismatch(ours.begin(), ours.end(), hosts_.begin()).first - ours.begin();
-    const bool may_round = of_.op != MPI_OP_NULL && op == known_op::none;
-    std::fprintf(stderr, "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %td of %zu differs from the host's%s\n",
-                 name_of(which), world::get().rank(), at, ours.size(),
-                 may_round ? "; the op is the program's own, so that may be rounding" : "");
+    const bool may_round = how == likeness::rounding;
+    const char* const why = known_op_of(of_.op) == known_op::none                ? "the op is the program's own"
+                            : known_type_of(of_.result.type) == known_type::none ? "the type is not known here"
+                                                                                 : "an input is not a number";
+    std::fprintf(stderr,
+                 "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %td of %zu differs from the host's%s%s%s\n",
+                 name_of(which), world::get().rank(), at, ours.size(), may_round ? "; " : "", may_round ? why : "",
+                 may_round ? ", so that may be the order in which it combines" : "");
     if (!may_round) end_job(comm);
 }
 

@@ -6,6 +6,7 @@
 
 #include "collectives.hpp"
 #include "frame.hpp"
+#include "likeness.hpp"
 #include "report.hpp"
 
 #include <cstddef>
@@ -19,6 +20,7 @@ namespace under_mpi {
 struct outcome {
     blocks result{};  // no data: nothing
     blocks changed{}; // what must be put back before the call is made again; no data: the result
+    blocks given{};   // what the rank gives to the op
     MPI_Op op = MPI_OP_NULL;
     std::size_t bytes = 0; // that this rank gave, or got where it gave none
 };
@@ -26,16 +28,20 @@ struct outcome {
 // The host has made a call, and on this rank it has ended well, or not. Collective. If it has on some
 // ranks only, says so and ends the program: the other ranks would wait in bough's call for those that
 // have an error already. An error class: that could not be found out.
-int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well);
+// `given`: of this rank, then the greatest.
+int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitude& given);
 
 class comparison {
 public:
     // Keeps what is there before the call. If no memory is left for that, says so and ends the program.
     explicit comparison(const outcome& of) noexcept;
+    // For compare_ends().
+    magnitude& given() noexcept { return given_; }
     // The host has made the call: keeps its result, and puts back what was there.
     void host_has_run() noexcept;
     // Bough has made the call. If the result is another, says so; and ends the program, unless that may be
-    // rounding. If another copy did not fit into memory, says that nothing was compared.
+    // the order in which elements were combined. If another copy did not fit into memory, says that
+    // nothing was compared.
     void compare(collective which, MPI_Comm comm) noexcept;
 
 private:
@@ -51,6 +57,7 @@ private:
     }
 
     outcome of_;
+    magnitude given_{};
     shape shape_{};
     bool has_memory_ = true;
     std::vector<std::byte> before_, hosts_;

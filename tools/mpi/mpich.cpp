@@ -137,8 +137,8 @@ public:
         progress_of_mpich.stop();
         PMPI_Comm_free_keyval(&key_);
     }
-    // Null: calls of this communicator go to MPICH. The attribute is not asked for: a communicator that is being
-    // freed may have callbacks of the program that call collectives, and by then MPICH has freed some attributes.
+    // Null: calls of this communicator go to MPICH. The attribute is not asked for: while a communicator
+    // is freed, callbacks of the program may call collectives, and MPICH has freed some attributes.
     known_comm* find(MPI_Comm comm) {
         if (!is_started_) return nullptr;
         if (known_comm* const one = look_up(comm)) return one;
@@ -163,7 +163,7 @@ public:
         one->is_being_freed = true;
         const int code = free();
         one->is_being_freed = false;
-        if (one->is_forgotten) delete_known(one); // otherwise something of it is still under way, or it had an error
+        if (one->is_forgotten) delete_known(one); // otherwise it had an error, or a call is under way
         return code;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// MPI-4's collectives with counts of MPI_Count (MPI_Bcast_c ...), as MPICH 4 has them. They match the others, so a
-// call whose counts an int holds is made by the function with ints. Others go to MPICH.
+// MPI-4's collectives with counts of MPI_Count (MPI_Bcast_c ...), as MPICH 4 has them. They match the
+// others, so a call whose counts an int holds is made by the function with ints. Others go to MPICH.
 #include "mpich_counts.hpp"
 
 #include "end_job.hpp"
@@ -65,8 +65,7 @@ private:
 #define BOUGH_MPI_FUNCTION extern "C" [[gnu::visibility("default")]] int
 #define BOUGH_LIST(...) __VA_ARGS__
 
-// A function from its parameters, its arguments as they are, and as ints; `as` narrows them. Those of arrays may be
-// evaluated in any order.
+// A function from its parameters, its arguments as they are, and as ints; `as` narrows them, in any order.
 #define BOUGH_NARROW(Name, name, parameters, root, arguments, ints)                                                    \
     BOUGH_MPI_FUNCTION MPI_##Name##_c(BOUGH_LIST parameters, MPI_Comm comm) {                                          \
         static auto* const next = reinterpret_cast<decltype(&MPI_##Name##_c)>(::dlsym(RTLD_NEXT, "MPI_" #Name "_c"));  \

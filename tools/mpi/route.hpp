@@ -53,8 +53,9 @@ int route(group& of, MPI_Comm comm, collective which, const Describe& describe, 
     }
     comparison results(will_be);
     const int host_code = pass();
-    const int compared = take_guarded(
-        at, which, [&](const place& here) { return compare_ends(here, which, comm, host_code == MPI_SUCCESS); });
+    const int compared = take_guarded(at, which, [&](const place& here) {
+        return compare_ends(here, which, comm, host_code == MPI_SUCCESS, results.given());
+    });
     if (host_code != MPI_SUCCESS || compared != MPI_SUCCESS) return host_code != MPI_SUCCESS ? host_code : compared;
     results.host_has_run();
     const int code = take_guarded(at, which, take);
