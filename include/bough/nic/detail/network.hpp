@@ -159,6 +159,19 @@ public:
         return matched == receives;
     }
 
+private: // before order(), as compilers run that only if they have seen these
+    constexpr const node& at(std::uint32_t g) const { return ranks[rank_of_[g]].nodes[g - first_[rank_of_[g]]]; }
+    // The bell counts as a step: the host rings in its own turn.
+    constexpr bool is_step(std::uint32_t g) const { return !at(g).arrival || g == first_[rank_of_[g]]; }
+    template <class F>
+    constexpr void for_each_before(std::uint32_t g, F&& f) const {
+        const rank_t r = rank_of_[g];
+        const node& n = at(g);
+        for (const std::uint32_t b : n.before) f(first_[r] + b);
+        if (n.arrival && n.partner != no_step) f(first_[n.s.peer] + n.partner);
+    }
+
+public:
     // Finds which ranks must act before and after each node. False if ranks wait for each other in
     // a circle.
     constexpr bool order() {
@@ -249,18 +262,6 @@ public:
     }
 
 private:
-    constexpr const node& at(std::uint32_t g) const { return ranks[rank_of_[g]].nodes[g - first_[rank_of_[g]]]; }
-    // The bell counts as a step: the host rings in its own turn.
-    constexpr bool is_step(std::uint32_t g) const { return !at(g).arrival || g == first_[rank_of_[g]]; }
-    template <class F>
-    constexpr void for_each_before(std::uint32_t g, F&& f) const {
-        const rank_t r = rank_of_[g];
-        const node& n = at(g);
-        for (const std::uint32_t b : n.before) f(first_[r] + b);
-        if (n.arrival && n.partner != no_step) f(first_[n.s.peer] + n.partner);
-    }
-    // What a credit waits for: what the notice waits for, if all readers have run by then; otherwise the
-    // readers.
     constexpr std::vector<std::uint32_t> grant_with_notice(rank_t rank,
                                                            const std::vector<std::uint32_t>& readers) const {
         const std::vector<node>& nodes = ranks[rank].nodes;
