@@ -29,9 +29,9 @@
 #include <bough/call/forms.hpp>
 #include <bough/call/front_door.hpp>
 #include <bough/call/names.hpp>
+#include <bough/op/names.hpp>
 #include <bough/select/choose.hpp>
 #include <bough/select/standard/broadcast.hpp>
-#include <bough/session/mismatch.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>

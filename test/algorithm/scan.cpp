@@ -22,6 +22,13 @@ using namespace bough;
 
 namespace {
 
+// Two algorithms are no values of one type, though they share what they say of themselves.
+template <class A, class B>
+concept comparable = requires(const A& a, const B& b) {
+    a == b;
+};
+static_assert(comparable<chain_scan, chain_scan> && !comparable<chain_scan, chain_exscan>);
+
 template <block_t Blocks>
 constexpr auto scan_of =
     [](rank_t size) { return plan_scan(recursive_doubling_scan{}, {.size = size, .blocks = Blocks}); };

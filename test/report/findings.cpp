@@ -4,10 +4,12 @@
 #include "support/catch.hpp"
 #include <bough/core/absence.hpp>
 #include <bough/core/status.hpp>
+#include <bough/op/names.hpp>
 #include <bough/report/call_record.hpp>
 #include <bough/report/diagnosis.hpp>
 #include <bough/report/read.hpp>
 #include <bough/report/words.hpp>
+#include <bough/schedule/goal.hpp>
 
 #include <cstdint>
 #include <string>
@@ -120,6 +122,20 @@ TEST_CASE("findings: a call that differs from the others' says in what") {
     CHECK(d.ranks == std::vector<rank_t>{1});
     CHECK(d.sentence ==
           "rank 1 called reduce #7 of 64 bytes with name 0x0000000000000006, where others have 0x0000000000000005");
+}
+
+TEST_CASE("findings: a rank that takes no part in a multicast makes no other call than its members") {
+    std::vector<recording> all{of_rank(0, {made_call(7, ended), made_call(8, in_flight)}),
+                               of_rank(1, {made_call(7, ended)}),
+                               of_rank(2, {made_call(7, ended), made_call(8, in_flight)})};
+    for (recording& one : all) one.calls[0].signature = {.count = 8, .kind = goal::multicast::kind};
+    all[2].calls[0].signature = {.op = detail::takes_no_part, .kind = goal::multicast::kind};
+    const diagnosis d = found(all);
+    CHECK(d.what == cause::not_called);
+    CHECK(d.ranks == std::vector<rank_t>{1});
+    // Members that differ are found as before.
+    all[1].calls[0].signature.count = 9;
+    CHECK(found(all).what == cause::differs);
 }
 
 namespace {

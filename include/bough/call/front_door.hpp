@@ -201,7 +201,7 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
         const std::size_t out_first = typed.in_parts ? in_count : 0;
         auto&& staged = comm.template room<std::byte>();
         const std::uint64_t needed = capped_product(capped_sum(out_first, out_count), size);
-        if (!fits_memory(needed)) return comm.refuse(status{.code = errc::size_overflow});
+        if (!fits_memory(needed)) return comm.refuse(size_overflow("data: more bytes than can be addressed"));
         staged.resize(static_cast<std::size_t>(needed));
         std::byte* const from = staged.data();
         const std::byte* const result = from + out_first * size;

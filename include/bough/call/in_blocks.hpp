@@ -37,7 +37,8 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         using block = std::array<std::byte, O::block_bytes>;
         if (const status bad = detail::check_data(in.data(), in.size(), sizeof(T))) return comm.refuse(bad);
         const std::size_t count = O::blocks_of(in.size());
-        if (!fits_memory(capped_product(count, sizeof(block)))) return comm.refuse(status{.code = errc::size_overflow});
+        if (!fits_memory(capped_product(count, sizeof(block))))
+            return comm.refuse(size_overflow("data: more bytes than can be addressed"));
         const O& held = comm.hold(op);
         auto&& bytes = comm.template room<std::byte>();
         bytes.resize(count * sizeof(block));

@@ -92,7 +92,7 @@ status slots_of(const typed_call<T>& given, std::size_t most, typed_call<std::by
     if (most > largest / given.element_bytes) return size_overflow("at_most: a block would have 4 GiB or more");
     const std::size_t slot = length + most * given.element_bytes;
     const auto all = rank_blocks::equal(static_cast<rank_t>(std::size_t{ranks} * ranks), 1, slot);
-    if (all.bad()) return all.bad();
+    if (all.bad()) return size_overflow("at_most: a block for each rank, of more bytes than can be addressed");
     made.at = given.at;
     made.count = all.total();
     made.element_bytes = static_cast<std::uint32_t>(slot);

@@ -125,7 +125,7 @@ status run_block_sides(Comm& comm, const block_sides& sides, const rank_blocks& 
         element_bytes = form.stride;
         if (element_bytes > ~std::uint32_t{0} ||
             (element_bytes != 0 && blocks.total() > ~std::size_t{0} / 4 / element_bytes))
-            return comm.refuse(status{.code = errc::size_overflow});
+            return comm.refuse(size_overflow("counts: of more bytes than can be addressed"));
         if (sides.has_whole && form.as_in_memory && !lie_alike(sides.own.type, sides.whole.type))
             return comm.refuse(
                 invalid_argument("out: lies otherwise than the input, and op takes elements as in memory"));

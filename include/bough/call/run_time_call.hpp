@@ -243,7 +243,7 @@ status run_packed(Comm& comm, typed_call<std::byte>& typed, const whole_data& da
     if (!data.is_in_place() && data.writes && form.as_in_memory && !lie_alike(data.in.type, data.out.type))
         return comm.refuse(invalid_argument("out: lies otherwise than the input, and op takes elements as in memory"));
     if (form.stride != 0 && data.in.count > ~std::size_t{0} / 4 / form.stride)
-        return comm.refuse(status{.code = errc::size_overflow});
+        return comm.refuse(size_overflow("data: more bytes than can be addressed"));
     auto&& room = comm.template room<std::byte>();
     const message_layout in = layout_of(data.in, form);
     std::byte* const message = aligned_room(room, in.bytes());
@@ -269,7 +269,8 @@ status run_whole(Comm& comm, const whole_data& data, const O& op, const dimensio
             if (const status bad = check_op(op, data.in.type)) return comm.refuse(bad);
             form = form_for(data.in.type, op);
             element_bytes = form.stride;
-            if (element_bytes > ~std::uint32_t{0}) return comm.refuse(status{.code = errc::size_overflow});
+            if (element_bytes > ~std::uint32_t{0})
+                return comm.refuse(size_overflow("type: its size, or its unit, is 4 GiB or more"));
         }
         const std::size_t count = units_of(data.in);
         typed_call<std::byte> typed = run_time_typed(data.in.type, element_bytes, count, count, at);

@@ -11,6 +11,13 @@
 
 namespace bough::inline BOUGH_ABI {
 
+namespace detail {
+// Stands for the op in the signature of a rank that takes no part in a multicast. A message of the call
+// that reaches this rank is of a rank that has another list of members.
+inline constexpr std::uint64_t takes_no_part = hash_name("bough: takes no part");
+static_assert(static_cast<std::uint16_t>(takes_no_part) != static_cast<std::uint16_t>(op_id<void>)); // in a digest, too
+} // namespace detail
+
 // The name of an arithmetic type, or of a small float; null if no such type has this identity.
 constexpr const char* name_of_type(std::uint64_t identity) noexcept {
     struct named {

@@ -23,10 +23,12 @@
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
+#include <bough/op/names.hpp>
 #include <bough/report/call_record.hpp>
 #include <bough/report/evidence.hpp>
 #include <bough/report/read.hpp>
 #include <bough/report/words.hpp>
+#include <bough/schedule/goal.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -85,6 +87,11 @@ private:
     }
     static std::string have(std::size_t n) { return n == 1 ? " has" : " have"; }
 
+    // Ranks that take no part in a multicast have another signature, and are right.
+    static bool takes_no_part(const call_record& c) {
+        return c.signature.kind == goal::multicast::kind && c.signature.op == detail::takes_no_part;
+    }
+
     // 1. Calls of one number that differ.
     diagnosis different_calls() const {
         struct found {
@@ -99,7 +106,7 @@ private:
                 found here;
                 for (const auto& [r, record] : its) {
                     const call_record* c = record->find(n);
-                    if (c == nullptr) continue;
+                    if (c == nullptr || takes_no_part(*c)) continue;
                     here.begin = std::max(here.begin, record->time_of(c->begin));
                     auto same = std::find_if(here.kinds.begin(), here.kinds.end(),
                                              [c](const auto& k) { return k.first == c->signature; });

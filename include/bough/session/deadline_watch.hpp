@@ -2,10 +2,10 @@
 // deadline_watch: what a session does as the deadlines of its operations come near, and how it
 // answers other ranks that do so.
 //
-// First an operation asks whether all make the same call (inquiry.hpp). In the last quarter of its time
-// it searches, searches again, proposes, and ends (deadline_stages.hpp has the times). Two ranks whose
-// times are up at once must not report different things. So each first proposes to all ranks what it has
-// found, and then reports what follows from all proposals.
+// First an operation asks whether all make the same call (inquiry.hpp). In the last quarter of its
+// time, or its last two seconds, it searches, searches again, proposes, and ends (deadline_stages.hpp has
+// the times). Two ranks whose times are up at once must not report different things. So each first
+// proposes to all ranks what it has found, and then reports what follows from all proposals.
 #ifndef BOUGH_SESSION_DEADLINE_WATCH_HPP
 #define BOUGH_SESSION_DEADLINE_WATCH_HPP
 

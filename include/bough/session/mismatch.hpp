@@ -25,12 +25,7 @@ inline bool same_call(const envelope& a, const envelope& b) noexcept {
 inline bool differ(const envelope& a, const envelope& b) noexcept {
     return !(a.digest == b.digest) || a.kind != b.kind || a.root != b.root;
 }
-// Stands for the op in the signature of a rank that takes no part in a multicast. A message of the call
-// that reaches this rank is of a rank that has another list of members.
-inline constexpr std::uint64_t takes_no_part = hash_name("bough: takes no part");
-static_assert(static_cast<std::uint16_t>(takes_no_part) != static_cast<std::uint16_t>(op_id<void>)); // in a digest, too
-
-// What differs if the op does.
+// What differs if the op does. (Ranks that take no part in a multicast: bough/op/names.hpp.)
 constexpr mismatch op_mismatch(std::uint8_t kind) noexcept {
     return kind == goal::multicast::kind ? mismatch::members : mismatch::op;
 }

@@ -10,6 +10,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
+// `A`: the algorithm itself, so that two of them cannot be compared.
+template <class A>
 struct scan_algorithm {
     constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
     constexpr status check(const dimensions&) const noexcept { return {}; }

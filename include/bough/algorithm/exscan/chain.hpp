@@ -33,7 +33,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-struct chain_exscan : detail::scan_algorithm {
+struct chain_exscan : detail::scan_algorithm<chain_exscan> {
     using serves = goals<goal::exscan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -47,7 +47,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-struct inclusive_then_exclusive : detail::scan_algorithm {
+struct inclusive_then_exclusive : detail::scan_algorithm<inclusive_then_exclusive> {
     using serves = goals<goal::exscan>;
 
     // k: how many rounds send with the sender's own vector. Pre: size != 0.

@@ -61,7 +61,7 @@ constexpr block_t doubling_exscan_scratch(const dimensions& at, rank_t rank) noe
 
 } // namespace detail
 
-struct recursive_doubling_exscan : detail::scan_algorithm {
+struct recursive_doubling_exscan : detail::scan_algorithm<recursive_doubling_exscan> {
     using serves = goals<goal::exscan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

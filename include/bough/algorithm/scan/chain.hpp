@@ -35,7 +35,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-struct chain_scan : detail::scan_algorithm {
+struct chain_scan : detail::scan_algorithm<chain_scan> {
     using serves = goals<goal::scan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {

@@ -30,7 +30,7 @@
 
 namespace bough::inline BOUGH_ABI {
 
-struct recursive_doubling_scan : detail::scan_algorithm {
+struct recursive_doubling_scan : detail::scan_algorithm<recursive_doubling_scan> {
     using serves = goals<goal::scan>;
 
     constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
