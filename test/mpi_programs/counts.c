@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program that calls MPI-4's collectives with counts of MPI_Count on odd ranks, and those with ints on even
-   ones; then all with MPI_Count. */
+   ones; then all with MPI_Count. Those with counts or places for each rank are called in the same form on all ranks.
+   Others are between a group of one rank and one of the rest, have places on one rank that no int holds, or have
+   wrong arguments. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,9 @@
 #if MPI_VERSION >= 4
 
 enum { most = 64 };
-static int rank, size, wrong, is_odd;
+static int rank, size, wrong;
+static int is_wide; /* this rank calls those with MPI_Count */
+static int all_are_wide;
 static int in[most * most], out[most * most];
 
 static void fill(void) {
@@ -20,8 +24,8 @@ static void expect(const char* what, int is, int right) {
     ++wrong;
     printf("rank %d: %s: %d, not %d\n", rank, what, is, right);
 }
-#define CALL(Name, wide, narrow) (fill(), is_odd ? MPI_##Name##_c wide : MPI_##Name narrow)
-#define SAME(Name, ...) CALL(Name, (__VA_ARGS__), (__VA_ARGS__))
+#define CALL(Name, wide, narrow) (fill(), all_are_wide ? MPI_##Name##_c wide : MPI_##Name narrow)
+#define SAME(Name, ...) (fill(), is_wide ? MPI_##Name##_c(__VA_ARGS__) : MPI_##Name(__VA_ARGS__))
 
 static void call_all(void) {
     const MPI_Comm all = MPI_COMM_WORLD;
@@ -71,14 +75,92 @@ static void call_all(void) {
     expect("alltoallv", out[most * root + 1], 1000 * root + most * rank + 1);
 }
 
+/* Between rank 0 and the others. The groups exchange what their first ranks have. */
+static void call_between_groups(void) {
+    const int is_first = rank == 0, root = is_first ? MPI_ROOT : 0;
+    MPI_Comm mine, both;
+    int r;
+    MPI_Comm_split(MPI_COMM_WORLD, is_first, rank, &mine);
+    MPI_Intercomm_create(mine, 0, MPI_COMM_WORLD, is_first, 0, &both);
+    fill();
+    MPI_Bcast_c(is_first ? in : out, 5, MPI_INT, root, both);
+    if (!is_first) expect("bcast between groups", out[4], 4);
+    fill();
+    MPI_Allreduce_c(in, out, 5, MPI_INT, MPI_MAX, both);
+    expect("allreduce between groups", out[4], is_first ? 1000 * (size - 1) + 4 : 4);
+    fill();
+    MPI_Gather_c(in, 2, MPI_INT, out, 2, MPI_INT, root, both);
+    for (r = 1; is_first && r != size; ++r) expect("gather between groups", out[2 * (r - 1) + 1], 1000 * r + 1);
+    fill();
+    MPI_Scatter_c(in, 2, MPI_INT, out, 2, MPI_INT, root, both);
+    if (!is_first) expect("scatter between groups", out[1], 2 * (rank - 1) + 1);
+    fill();
+    MPI_Allgather_c(in, 2, MPI_INT, out, 2, MPI_INT, both);
+    expect("allgather between groups", out[1], is_first ? 1001 : 1);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&mine);
+}
+
+/* One rank has places that no int holds, of blocks that are empty. */
+static void call_with_far_places(void) {
+    const MPI_Aint far = (MPI_Aint)1 << 32;
+    const MPI_Comm all = MPI_COMM_WORLD;
+    const int one = size - 1; /* it is the root, too */
+    MPI_Count counts[most];
+    MPI_Aint places[most], usual[most];
+    int r;
+    for (r = 0; r != size; ++r) {
+        counts[r] = r == 0 ? 0 : 2;
+        usual[r] = most * r;
+        places[r] = rank == one && r == 0 ? far : usual[r];
+    }
+    fill();
+    MPI_Gatherv_c(in, counts[rank], MPI_INT, out, counts, places, MPI_INT, one, all);
+    if (rank == one) expect("gatherv, far", out[most * one + 1], 1000 * one + 1);
+    fill();
+    MPI_Scatterv_c(in, counts, places, MPI_INT, out, counts[rank], MPI_INT, one, all);
+    if (rank != 0) expect("scatterv, far", out[1], 1000 * one + most * rank + 1);
+    fill();
+    MPI_Allgatherv_c(in, counts[rank], MPI_INT, out, counts, places, MPI_INT, all);
+    expect("allgatherv, far", out[most * one + 1], 1000 * one + 1);
+    for (r = 0; r != size; ++r) counts[r] = rank == 0 || r == 0 ? 0 : 2;
+    fill();
+    MPI_Alltoallv_c(in, counts, places, MPI_INT, out, counts, places, MPI_INT, all);
+    if (rank != 0) expect("alltoallv, far", out[most * one + 1], 1000 * one + most * rank + 1);
+}
+
+static void expect_error(const char* what, int code, int right) {
+    int is = MPI_SUCCESS;
+    MPI_Error_class(code, &is);
+    expect(what, is, right);
+}
+static void call_wrongly(void) {
+    MPI_Comm all;
+    MPI_Comm_dup(MPI_COMM_WORLD, &all);
+    MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+    expect_error("bcast, root", MPI_Bcast_c(in, 1, MPI_INT, size, all), MPI_ERR_ROOT);
+    expect_error("bcast, count", MPI_Bcast_c(in, -1, MPI_INT, 0, all), MPI_ERR_COUNT);
+    expect_error("bcast, type", MPI_Bcast_c(in, 1, MPI_DATATYPE_NULL, 0, all), MPI_ERR_TYPE);
+    expect_error("bcast, no communicator", MPI_Bcast_c(in, 1, MPI_INT, 0, MPI_COMM_NULL), MPI_ERR_COMM);
+    expect_error("allreduce, op", MPI_Allreduce_c(in, out, 1, MPI_INT, MPI_OP_NULL, all), MPI_ERR_OP);
+    fill();
+    expect_error("allreduce", MPI_Allreduce_c(in, out, 1, MPI_INT, MPI_MAX, all), MPI_SUCCESS);
+    expect("allreduce after errors", out[0], 1000 * (size - 1));
+    MPI_Comm_free(&all);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    is_odd = rank % 2;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    is_wide = rank % 2;
     call_all();
-    is_odd = 1;
+    is_wide = all_are_wide = 1;
     call_all();
+    call_between_groups();
+    call_with_far_places();
+    call_wrongly();
     if (rank == 0) printf("%d ranks: counts: %d wrong\n", size, wrong);
     MPI_Finalize();
     return wrong != 0;

@@ -47,8 +47,10 @@ struct known_comm {
         PMPI_Comm_test_inter(of, &is_inter);
         PMPI_Comm_rank(of, &rank);
         PMPI_Comm_size(of, &size);
-        if (is_inter != 0) ours.never(reason::inter);
-        if (size == 1) ours.never(reason::alone);
+        if (is_inter != 0)
+            ours.never(reason::inter); // even if this rank's group is of one rank
+        else if (size == 1)
+            ours.never(reason::alone);
     }
     MPI_Comm handle;
     mpich_group host;

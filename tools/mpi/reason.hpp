@@ -19,6 +19,7 @@ enum class reason : std::uint8_t {
     of_host,   // the MPI itself may make it
     first,     // it is nonblocking, and there was no blocking one before
     large,     // a count is more than an int holds
+    wide,      // it has a count of MPI_Count for each rank
     count_     // how many there are
 };
 const char* text_of(reason why) noexcept;

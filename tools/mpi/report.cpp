@@ -45,6 +45,7 @@ const char* text_of(reason why) noexcept {
     case reason::host_only: return "no such collective in bough";
     case reason::of_host: return "as the MPI itself calls it";
     case reason::large: return "a count beyond int";
+    case reason::wide: return "a count of MPI_Count for each rank";
     case reason::first: return "nonblocking, before the first blocking one";
     default: return "";
     }
