@@ -162,10 +162,9 @@ public:
     int free_by(MPI_Comm comm, const Free& free) {
         known_comm* const one = find(comm);
         if (one == nullptr) return free();
-        one->is_being_freed = true;
+        mark_as_freed(one, true);
         const int code = free();
-        one->is_being_freed = false;
-        if (one->is_forgotten) delete_known(one); // otherwise it had an error, or a call is under way
+        mark_as_freed(one, false); // it stays if it had an error, or a call is under way
         return code;
     }
 
@@ -174,13 +173,16 @@ private:
         known_comms& all = get();
         if (all.has_stopped_) return MPI_SUCCESS; // stop() has deleted it
         auto* const one = static_cast<known_comm*>(value);
-        one->is_forgotten = true;
-        if (!one->is_being_freed) all.delete_known(one);
+        all.change(one, one->is_forgotten, true);
         return MPI_SUCCESS;
     }
-    void delete_known(known_comm* one) {
+    void mark_as_freed(known_comm* one, bool is) { change(one, one->is_being_freed, is); }
+    // MPICH may forget it on one thread while another one frees it: the second of them deletes it.
+    void change(known_comm* one, bool& flag, bool to) {
         {
             const std::scoped_lock held(mutex_);
+            flag = to;
+            if (!one->is_forgotten || one->is_being_freed) return;
             (one->before != nullptr ? one->before->after : list_of(one->handle)) = one->after;
             if (one->after != nullptr) one->after->before = one->before;
         }
@@ -195,7 +197,7 @@ private:
     // Handles of communicators are numbers that count up.
     known_comm*& list_of(MPI_Comm comm) noexcept { return lists_[static_cast<unsigned>(comm) % lists_.size()]; }
 
-    thread_mutex mutex_; // of the lists
+    thread_mutex mutex_; // of the lists, and of what is said of a communicator's end
     std::array<known_comm*, 256> lists_{};
     bool has_stopped_ = false;
     int key_ = MPI_KEYVAL_INVALID;
