@@ -2,7 +2,6 @@
 #include "check.hpp"
 
 #include "end_job.hpp"
-#include "handles.hpp"
 #include "world.hpp"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 
 namespace under_mpi {
 
@@ -34,14 +34,17 @@ void put_back(const std::vector<std::byte>& bytes, const blocks& b, const shape&
 
 } // namespace
 
-int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitude& given) {
+int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitudes& given) {
     const std::uint32_t me = world::get().rank();
     // Where it has, and where not.
-    std::array<std::uint32_t, 3> last{is_well ? me + 1 : 0, is_well ? 0 : me + 1, given.is};
+    std::array<std::uint32_t, 2 + std::tuple_size_v<decltype(given.of_parts)>> last{is_well ? me + 1 : 0,
+                                                                                    is_well ? 0 : me + 1};
+    std::copy(given.of_parts.begin(), given.of_parts.end(), last.begin() + 2);
     std::array<char, 40> name{};
     std::snprintf(name.data(), name.size(), "MPI_%s", name_of(which));
     if (const bough::status bad = find_greatest(at, last)) return error_class_of(bad, name.data());
-    given.is = last[2];
+    std::copy(last.begin() + 2, last.end(), given.of_parts.begin());
+    given.ranks = at.comm.size();
     if (last[0] == 0 || last[1] == 0) return MPI_SUCCESS;
     std::fprintf(
         stderr,
@@ -53,7 +56,7 @@ int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well,
 }
 
 comparison::comparison(const outcome& of) noexcept : of_(of) {
-    if (of_.given.type != MPI_DATATYPE_NULL) given_ = magnitude_of(of_.given, shape_of(of_.given.type), of_.op);
+    if (of_.given.type != MPI_DATATYPE_NULL) given_ = magnitudes_of(of_.given, shape_of(of_.given.type), of_.op);
     guarded([this] {
         shape_ = shape_of(of_.result.type);
         if (of_.changed.type == MPI_DATATYPE_NULL) of_.changed = of_.result;
@@ -79,16 +82,12 @@ void comparison::compare(collective which, MPI_Comm comm) noexcept {
 
 void comparison::find_difference(collective which, MPI_Comm comm) const {
     const std::vector<std::byte> ours = packed(of_.result, shape_);
-    const likeness how = compare_results(of_.op, of_.result.type, given_, ours, hosts_);
-    if (how == likeness::same) return;
-    const auto at = std::mismatch(ours.begin(), ours.end(), hosts_.begin()).first - ours.begin();
-    const bool may_round = how == likeness::rounding;
-    const char* const why = known_op_of(of_.op) == known_op::none                ? "the op is the program's own"
-                            : known_type_of(of_.result.type) == known_type::none ? "the type is not known here"
-                                                                                 : "an input is not a number";
+    const verdict how = compare_results(of_.op, of_.result.type, shape_.size, given_, ours, hosts_);
+    if (how.is == likeness::same) return;
+    const bool may_round = how.is == likeness::rounding;
     std::fprintf(stderr,
-                 "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %td of %zu differs from the host's%s%s%s\n",
-                 name_of(which), world::get().rank(), at, ours.size(), may_round ? "; " : "", may_round ? why : "",
+                 "bough: check: MPI_%s, rank %u of MPI_COMM_WORLD: byte %zu of %zu differs from the host's%s%s%s\n",
+                 name_of(which), world::get().rank(), how.at, ours.size(), may_round ? "; " : "", how.why,
                  may_round ? ", so that may be the order in which it combines" : "");
     if (!may_round) end_job(comm);
 }

@@ -29,14 +29,14 @@ struct outcome {
 // ranks only, says so and ends the program: the other ranks would wait in bough's call for those that
 // have an error already. An error class: that could not be found out.
 // `given`: of this rank, then the greatest.
-int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitude& given);
+int compare_ends(const place& at, collective which, MPI_Comm comm, bool is_well, magnitudes& given);
 
 class comparison {
 public:
     // Keeps what is there before the call. If no memory is left for that, says so and ends the program.
     explicit comparison(const outcome& of) noexcept;
     // For compare_ends().
-    magnitude& given() noexcept { return given_; }
+    magnitudes& given() noexcept { return given_; }
     // The host has made the call: keeps its result, and puts back what was there.
     void host_has_run() noexcept;
     // Bough has made the call. If the result is another, says so; and ends the program, unless that may be
@@ -57,7 +57,7 @@ private:
     }
 
     outcome of_;
-    magnitude given_{};
+    magnitudes given_{};
     shape shape_{};
     bool has_memory_ = true;
     std::vector<std::byte> before_, hosts_;
