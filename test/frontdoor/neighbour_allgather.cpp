@@ -111,7 +111,7 @@ TEST_CASE("neighbour_allgather: what breaks a rule is named") {
         [&](auto&... r) { neighbour_allgather(comm, in, out, around, direct_neighbour_allgather{of_two}, r...); }, bad,
         "neighbours: not those of the given plan");
     const std::span<int> huge(x.data(), ~std::size_t{0} / 2), more(y.data(), ~std::size_t{0} - 1);
-    check_forms([&](auto&... r) { neighbour_allgather(comm, huge, more, around, r...); }, errc::size_overflow);
+    check_forms([&](auto&... r) { neighbour_allgather(comm, huge, more, around, r...); }, errc::size_overflow, "data:");
     check_forms([&](auto&... r) { neighbour_allgather(comm, in, out, around, r...); }, errc::ok);
     CHECK(y == std::vector<int>(4, 1));
 }

@@ -267,7 +267,8 @@ TEST_CASE("neighbour_alltoall: what breaks a rule is named") {
     check_forms([&](auto&... r) { neighbour_alltoall(comm, null, out, around, r...); }, bad, "data: null");
     check_forms([&](auto&... r) { neighbour_alltoall(comm, in, null, around, r...); }, bad, "data: null");
     check_forms([&](auto&... r) { neighbour_alltoall(comm, in, in, around, r...); }, bad, "out: overlaps the input");
-    check_forms([&](auto&... r) { neighbour_alltoall(comm, huge, other_huge, around, r...); }, errc::size_overflow);
+    check_forms([&](auto&... r) { neighbour_alltoall(comm, huge, other_huge, around, r...); }, errc::size_overflow,
+                "data:");
     const auto plan_of_two = plan_neighbour_alltoall(by_dimension{}, of_two, {.size = 2});
     check_forms([&](auto&... r) { neighbour_alltoall(comm, in, out, around, plan_of_two, r...); }, bad,
                 "neighbours: not those of the given plan");

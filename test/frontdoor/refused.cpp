@@ -64,8 +64,8 @@ TEST_CASE("front doors: data") {
     check_forms([&](auto&... r) { allreduce(comm, low, high, plus{}, r...); }, bad, "out: overlaps");
     check_forms([&](auto&... r) { reduce(comm, high, low, plus{}, root{0}, r...); }, bad, "out: overlaps");
 
-    check_forms([&](auto&... r) { allreduce(comm, huge, plus{}, r...); }, errc::size_overflow);
-    check_forms([&](auto&... r) { broadcast(comm, huge, root{0}, r...); }, errc::size_overflow);
+    check_forms([&](auto&... r) { allreduce(comm, huge, plus{}, r...); }, errc::size_overflow, "data:");
+    check_forms([&](auto&... r) { broadcast(comm, huge, root{0}, r...); }, errc::size_overflow, "data:");
 
     // What is allowed: nothing at all, one behind the other, the same.
     check_forms([&](auto&... r) { allreduce(comm, none, plus{}, r...); }, errc::ok);

@@ -84,8 +84,8 @@ TEST_CASE("run time: arguments that break a rule") {
             elements{y, 1, f64}, run_time_op{.function = add_doubles, .as_in_memory = true});
     const std::ptrdiff_t places[] = {0};
     refused("displacements: only", bad, elements{x, 4, f64, places}, sum);
-    refused("", errc::size_overflow, elements{x, ~std::size_t{0} / 4, f64}, sum);
-    refused("", errc::size_overflow, elements{x, 1, {.size = std::size_t{1} << 33}}, sum);
+    refused("data:", errc::size_overflow, elements{x, ~std::size_t{0} / 4, f64}, sum);
+    refused("type:", errc::size_overflow, elements{x, 1, {.size = std::size_t{1} << 33}}, sum);
     refused("", errc::ok, elements{nullptr, 0, f64}, sum);
     refused("", errc::ok, elements{x, 1, {.size = 8, .extent = 4}}, sum); // nothing overlaps a single element
 

@@ -168,7 +168,7 @@ TEST_CASE("scan and exscan: what breaks a rule is named") {
     check_forms([&](auto&... r) { exscan(comm, in, none, plus{}, r...); }, bad, "out: must be as long");
     check_forms([&](auto&... r) { scan(comm, null, plus{}, r...); }, bad, "data: null");
     check_forms([&](auto&... r) { exscan(comm, in, null, plus{}, r...); }, bad, "data: null");
-    check_forms([&](auto&... r) { scan(comm, huge, plus{}, r...); }, errc::size_overflow);
+    check_forms([&](auto&... r) { scan(comm, huge, plus{}, r...); }, errc::size_overflow, "data:");
     const auto low = std::span(longer).first(4), high = std::span(longer).last(4);
     check_forms([&](auto&... r) { scan(comm, low, high, plus{}, r...); }, bad, "out: overlaps");
     check_forms([&](auto&... r) { exscan(comm, high, low, plus{}, r...); }, bad, "out: overlaps");
