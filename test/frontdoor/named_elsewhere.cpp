@@ -63,7 +63,7 @@ void wait_elsewhere(way how, Comm& comm, const std::atomic<bool>& over, status& 
     case way::duplicates: (void)duplicate(comm, s); break;
     case way::makes_a_group: {
         const std::array<rank_t, 3> all{0, 1, 2};
-        (void)create_group(comm, std::span<const rank_t>(all), s);
+        (void)create_group(comm, std::span<const rank_t>(all).first(comm.size()), s);
         break;
     }
     case way::last: break;
@@ -95,10 +95,11 @@ void over_each(rank_t p, const F& f) {
 } // namespace
 
 TEST_CASE("named elsewhere: each way to wait in another communicator starts a call that waits for its turn") {
+    const rank_t p = GENERATE(2u, 3u);
     for (way how{}; how != way::last; how = static_cast<way>(static_cast<int>(how) + 1)) {
         std::atomic<int> wrong{0};
         std::atomic<bool> is_over{false};
-        in_process{3}.run([&](auto transport) {
+        in_process{p}.run([&](auto transport) {
             communicator base{std::move(transport)};
             auto comm = duplicate(base);
             base.set_timeout(10s);
@@ -110,16 +111,18 @@ TEST_CASE("named elsewhere: each way to wait in another communicator starts a ca
             operation op = start_allreduce(comm, x, plus{}, named{"a"});
             if (base.rank() == 0) {
                 op.wait(s); // before it comes to the call for which the others wait: so they start theirs meanwhile
-                wrong += bool(s) || x != 3;
+                wrong += bool(s) || x != static_cast<int>(p);
                 is_over = true;
             }
             wait_elsewhere(how, base, is_over, s);
             wrong += bool(s);
+            // It was done before rank 0 came. (Of three ranks, the third may hear later from the second.)
+            wrong += p == 2 && how != way::makes_progress && !op.done();
             op.wait(s);
-            wrong += bool(s) || x != 3;
+            wrong += bool(s) || x != static_cast<int>(p);
             barrier(base);
         });
-        CAPTURE(static_cast<int>(how));
+        CAPTURE(p, static_cast<int>(how));
         CHECK(wrong == 0);
     }
 }
