@@ -275,7 +275,7 @@ private:
     membership_type membership_;
     std::uint64_t linger_ns_;
     std::uint32_t forks_ = forks();
-    std::uint32_t spins_; // how many polls in vain wait() does not sleep after
+    std::uint32_t spins_; // wait() sleeps after so many polls that found nothing
     std::uint64_t polls_ = 0;
 };
 

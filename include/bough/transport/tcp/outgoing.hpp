@@ -5,9 +5,10 @@
 // memory.
 //
 // Short frames overtake a long message: those that are queued behind it go into the next gap between
-// two of its parts (departing_message.hpp). A long message is refused in two cases. If long messages that
-// are queued have more than one part together with it: so there are few parts before short frames. And if
-// much has been written in this turn: so other links have theirs, however fast the peer reads.
+// two of its parts (departing_message.hpp). A long message is refused in two cases. First: it and the
+// long messages in the queue would have more than one part together. So few parts lie before short
+// frames. Second: much has been written in this turn. So other links have their turn, however fast the
+// peer reads.
 //
 // The first frame after a flush is written at once. Those that follow before the next flush are
 // gathered. They leave with one call, at the flush or when 16 KiB have come together.
