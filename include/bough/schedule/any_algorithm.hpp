@@ -8,7 +8,7 @@
 //
 // Copies share what they hold, which never changes. It answers as the algorithm it holds: the same
 // steps, the same claims, the same label; two are equal if they hold equal algorithms of one type.
-// Its steps go through one function pointer each, so that whatever consumes steps is compiled once,
+// Its steps go through a virtual function, so that whatever consumes steps is compiled once,
 // not once for every algorithm.
 #ifndef BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
 #define BOUGH_SCHEDULE_ANY_ALGORITHM_HPP
@@ -17,6 +17,7 @@
 #include <bough/core/label.hpp>
 #include <bough/schedule/claims.hpp>
 #include <bough/schedule/plan.hpp>
+#include <bough/schedule/step_ref.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -28,31 +29,12 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// A sink of any type, behind virtual functions.
-class step_ref {
-public:
-    template <StepSink S>
-    requires(!std::same_as<S, step_ref>) explicit step_ref(S& sink)
-        : sink_(&sink), take_([](void* to, const step& s) { push_step(*static_cast<S*>(to), s); }) {}
-
-    void send(rank_t to, slice from) { take_(sink_, send_step(to, from)); }
-    void receive(rank_t from, slice into) { take_(sink_, receive_step(from, into)); }
-    void send_part(rank_t to, slice from) { take_(sink_, send_step(to, from, true)); }
-    void receive_part(rank_t from, slice into) { take_(sink_, receive_step(from, into, true)); }
-    void combine(slice lower, slice upper, slice out) { take_(sink_, combine_step(lower, upper, out)); }
-    void copy(slice from, slice to) { take_(sink_, copy_step(from, to)); }
-
-private:
-    void* sink_;
-    void (*take_)(void*, const step&);
-};
-
 struct held_algorithm {
     held_algorithm(const void* t, const bough::claims& c) noexcept : type(t), fixed(c) {}
     held_algorithm(const held_algorithm&) = delete;
     held_algorithm& operator=(const held_algorithm&) = delete;
     virtual ~held_algorithm() = default;
-    virtual void emit(const dimensions&, rank_t, step_ref) const = 0;
+    virtual void emit(const dimensions&, rank_t, step_ref&) const = 0;
     virtual block_t natural_blocks(rank_t) const = 0;
     virtual block_t scratch(const dimensions&, rank_t) const = 0;
     virtual status check(const dimensions&) const = 0;
@@ -71,7 +53,7 @@ struct held_algorithm_of final : held_algorithm {
     static constexpr char tag = 0;
 
     explicit held_algorithm_of(A a) : held_algorithm(&tag, fixed_claims_of(a)), algorithm(std::move(a)) {}
-    void emit(const dimensions& at, rank_t rank, step_ref out) const override { algorithm.emit(at, rank, out); }
+    void emit(const dimensions& at, rank_t rank, step_ref& out) const override { algorithm.emit(at, rank, out); }
     block_t natural_blocks(rank_t size) const override { return algorithm.natural_blocks(size); }
     block_t scratch(const dimensions& at, rank_t rank) const override { return algorithm.scratch(at, rank); }
     status check(const dimensions& at) const override { return algorithm.check(at); }
@@ -107,10 +89,12 @@ public:
 
     // The members of an Algorithm.
     void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(out)>, detail::step_ref>)
+        if constexpr (std::derived_from<std::remove_cvref_t<decltype(out)>, detail::step_ref>) {
             held_->emit(at, rank, out);
-        else
-            held_->emit(at, rank, detail::step_ref(out));
+        } else {
+            detail::step_ref_to to(out);
+            held_->emit(at, rank, to);
+        }
     }
     block_t natural_blocks(rank_t size) const { return held_->natural_blocks(size); }
     block_t scratch(const dimensions& at, rank_t rank) const { return held_->scratch(at, rank); }

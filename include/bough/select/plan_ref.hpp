@@ -5,6 +5,7 @@
 #define BOUGH_SELECT_PLAN_REF_HPP
 
 #include <bough/schedule/any_algorithm.hpp>
+#include <bough/schedule/step_ref.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -16,7 +17,7 @@ class plan_ref {
 public:
     template <Plan P>
     requires(!std::same_as<P, plan_ref>) explicit plan_ref(const P& plan)
-        : plan_(&plan), emit_([](const void* p, const dimensions&, rank_t rank, detail::step_ref out) {
+        : plan_(&plan), emit_([](const void* p, const dimensions&, rank_t rank, detail::step_ref& out) {
               static_cast<const P*>(p)->emit(rank, out);
           }),
           at_{plan.size(), plan.root(), plan.blocks()} {}
@@ -24,7 +25,7 @@ public:
     // Refers to an algorithm at these dimensions; its goal does not matter here. Pre: at.blocks is
     // a number.
     plan_ref(const any_algorithm& algorithm, const dimensions& at)
-        : plan_(&algorithm), emit_([](const void* a, const dimensions& d, rank_t rank, detail::step_ref out) {
+        : plan_(&algorithm), emit_([](const void* a, const dimensions& d, rank_t rank, detail::step_ref& out) {
               static_cast<const any_algorithm*>(a)->emit(d, rank, out);
           }),
           at_(at) {}
@@ -37,13 +38,15 @@ public:
     static constexpr block_t scratch(rank_t) noexcept { return 0; }
     void emit(rank_t rank, StepSink auto&& out) const {
         if (folded_ == no_rank) {
-            emit_(plan_, at_, rank, detail::step_ref(out));
+            detail::step_ref_to to(out);
+            emit_(plan_, at_, rank, to);
         } else {
             auto to_itself = step_sink{[&out](step s) {
                 if (s.communicates()) s.peer = 0;
                 bough::push_step(out, s);
             }};
-            emit_(plan_, at_, folded_, detail::step_ref(to_itself));
+            detail::step_ref_to to(to_itself);
+            emit_(plan_, at_, folded_, to);
         }
     }
 
@@ -57,7 +60,7 @@ public:
 
 private:
     const void* plan_;
-    void (*emit_)(const void*, const dimensions&, rank_t, detail::step_ref);
+    void (*emit_)(const void*, const dimensions&, rank_t, detail::step_ref&);
     dimensions at_;
     rank_t folded_ = no_rank;
 };

@@ -4,28 +4,22 @@
 #define BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 
 #include <bough/concepts/plan.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/packed_loads.hpp>
+#include <bough/schedule/step_ref.hpp>
 
 #include <algorithm>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A sink. Time and memory: those of sorting the steps that write scratch.
+// A sink; behind a step_ref, so that an algorithm is not compiled once more for it. Time and memory:
+// those of sorting the steps that write scratch.
 template <int = 0>
-class scratch_use {
+class scratch_use final : public step_ref {
 public:
-    constexpr void send(rank_t, slice from) { read(from); }
-    constexpr void send_part(rank_t, slice from) { read(from); }
-    constexpr void receive(rank_t from, slice into) { add(receive_step(from, into)); }
-    constexpr void receive_part(rank_t from, slice into) { add(receive_step(from, into)); }
-    constexpr void combine(slice lower, slice upper, slice out) {
-        read(lower), read(upper), add(combine_step(lower, upper, out));
-    }
-    constexpr void copy(slice from, slice to) { read(from), add(copy_step(from, to)); }
-
     // How many blocks, each counted once; of a packed plane as many as it ever holds.
     constexpr block_t blocks() {
         std::sort(written_.begin(), written_.end(), [](const slice& a, const slice& b) {
@@ -44,6 +38,11 @@ public:
     }
 
 private:
+    constexpr void take(const step& s) override {
+        if (s.verb != verb::receive) read(s.a);
+        if (s.verb == verb::combine) read(s.b);
+        if (s.verb != verb::send) add(s);
+    }
     constexpr void read(const slice& s) {
         if (s.buffer.packed != 0 && s.count != 0) loads_.read(s);
     }
@@ -61,7 +60,7 @@ private:
 template <class A>
 constexpr block_t written_scratch(const A& algorithm, const dimensions& at, rank_t rank) {
     scratch_use<> use;
-    algorithm.emit(at, rank, use);
+    algorithm.emit(at, rank, static_cast<step_ref&>(use));
     return use.blocks();
 }
 
