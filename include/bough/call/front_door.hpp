@@ -8,6 +8,7 @@
 #include <bough/call/arguments.hpp>
 #include <bough/call/first_use.hpp>
 #include <bough/call/runs_calls.hpp>
+#include <bough/call/typed_call.hpp>
 #include <bough/communicator.hpp>
 #include <bough/concepts/explain_op.hpp>
 #include <bough/core/config.hpp>
@@ -91,40 +92,6 @@ inline status check_order(bool keeps_order, bool commutative) noexcept {
     return s;
 }
 
-// Some blocks of a vector.
-struct part {
-    block_t first_block = 0;
-    std::size_t count = 0; // elements
-};
-
-// One collective call, typed: the arguments of a front door without its choice of plan.
-template <class T>
-struct typed_call {
-    dimensions at{};
-    const T* in = nullptr;
-    T* out = nullptr;
-    std::size_t count = 0;
-    any_op op{};
-    bool commutative = true;
-    call_signature signature{};
-    rank_t ranks = 0; // how many take part, if the call says so; otherwise 0
-    // For gather and scatter: `in` and `out` hold only some blocks.
-    bool in_parts = false;
-    part in_part{}, out_part{};
-    std::span<const std::uint64_t> offsets{}; // where blocks begin, if they differ in length
-    bool exact = false;                       // the op is exact on this type
-    // For alltoall (bough/engine/call.hpp).
-    block_t row = 0;
-    std::span<const std::uint64_t> row_offsets{}, column_offsets{};
-    // For a neighbourhood collective, besides: what the operation keeps of its places.
-    std::span<const placed_block> placed{};
-    bool in_slots = false; // the call is one of slots (bough/call/in_slots.hpp)
-    block_t repeat = 0;    // the lengths of so many blocks repeat (bough/engine/call.hpp)
-    // If the type is known at run time only, T is std::byte, and an element has so many of them.
-    std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
-    combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
-};
-
 // Runs a front door. Nothing throws once the call has its number. So an exception (memory runs out
 // while a plan is chosen) is an error of a call that has not started.
 template <RunsCalls Comm, class F>
@@ -162,29 +129,6 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
     encode();
 #endif
     return {};
-}
-
-// The untyped form of a typed call, on the same memory: for elements that travel as bytes.
-template <class T>
-call call_of(const typed_call<T>& typed) noexcept {
-    call c;
-    c.input = reinterpret_cast<const std::byte*>(typed.in);
-    c.output = reinterpret_cast<std::byte*>(typed.out);
-    c.count = typed.count;
-    c.element_bytes = typed.element_bytes;
-    c.combine = typed.op.function;
-    c.combine_state = typed.op.state;
-    c.combine_many = typed.combine_many;
-    c.input_block = typed.in_part.first_block;
-    c.output_block = typed.out_part.first_block;
-    c.offsets = typed.offsets;
-    c.row = typed.row;
-    c.row_offsets = typed.row_offsets;
-    c.column_offsets = typed.column_offsets;
-    c.placed = typed.placed;
-    c.in_slots = typed.in_slots;
-    c.repeat = typed.repeat;
-    return c;
 }
 
 // Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
@@ -250,7 +194,9 @@ struct as_chosen {
 template <class Goal, RunsPlans Comm, class T, class Choice, class Trees = as_chosen>
 status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, const Trees& trees = {}) {
     const dimensions& at = typed.at;
-    if constexpr (is_plan<Choice>::value) {
+    if constexpr (runs_on_bytes_v<T>) {
+        return run_choice<Goal>(comm, typed.on_bytes(), choice, trees);
+    } else if constexpr (is_plan<Choice>::value) {
         static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
         if (choice.size() != at.size) return comm.refuse(invalid_argument("plan: its size is not the group's"));
         if (choice.root() != at.root) return comm.refuse(invalid_argument("plan: its root is not the call's"));
@@ -323,31 +269,37 @@ constexpr rank_t priced_root(const dimensions& at) noexcept {
 }
 
 // The plan that the communicator's costs choose among the standard candidates of the goal
-// (bough/select/standard_set.hpp); null: none has what is required. `narrowing`: problem::narrowing. `late`:
-// the rank that is expected to come late; over a known network it does not count.
+// (bough/select/standard_set.hpp), for calls with this key; null: none has what is required.
+template <class Goal, RunsPlans Comm>
+const plan<Goal, any_algorithm>* plan_of_key(Comm& comm, rank_t size, const choice_key& key) {
+    using chosen = plan<Goal, any_algorithm>;
+    return comm.template remember_plan<chosen>(key, [&] {
+        problem what = detail::problem_of(comm, key.size_class, key.exact);
+        what.narrowing = key.narrowing;
+        what.late = key.late.rank;
+        what.late_ns = key.late.ns();
+        const any_cost_model& costs = comm.options().costs;
+        const dimensions at{.size = size, .root = key.root};
+        const chosen* like = nullptr;
+        choice_key other = key;
+        if (other.root = priced_root<Goal>(at);
+            other.root != key.root && costs.homogeneous() && what.network == nullptr)
+            like = comm.template remember_plan<chosen>(other, [&] {
+                return standard_plan<Goal>({size, other.root}, what, costs, key.needed, nullptr);
+            });
+        return standard_plan<Goal>(at, what, costs, key.needed, like);
+    });
+}
+// The same for this call. `narrowing`: problem::narrowing. `late`: the rank that is expected to come late;
+// over a known network it does not count.
 template <class Goal, RunsPlans Comm, class T>
 const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>& typed, std::uint8_t size_class,
                                                 const requirements& required, std::uint32_t narrowing,
                                                 lateness late = {}) {
-    using chosen = plan<Goal, any_algorithm>;
     if (comm.options().network != nullptr) late = {};
-    const requirements needed = required | needed_by<Goal>(typed);
-    const choice_key key{Goal::kind, size_class, typed.at.root, typed.ranks, needed, typed.exact, 0, narrowing, late};
-    return comm.template remember_plan<chosen>(key, [&] {
-        problem what = detail::problem_of(comm, size_class, typed.exact);
-        what.narrowing = narrowing;
-        what.late = late.rank;
-        what.late_ns = late.ns();
-        const any_cost_model& costs = comm.options().costs;
-        const chosen* like = nullptr;
-        choice_key other = key;
-        if (other.root = priced_root<Goal>(typed.at);
-            other.root != key.root && costs.homogeneous() && what.network == nullptr)
-            like = comm.template remember_plan<chosen>(other, [&] {
-                return standard_plan<Goal>({typed.at.size, other.root}, what, costs, needed, nullptr);
-            });
-        return standard_plan<Goal>(typed.at, what, costs, needed, like);
-    });
+    return detail::plan_of_key<Goal>(comm, typed.at.size,
+                                     {Goal::kind, size_class, typed.at.root, typed.ranks,
+                                      required | needed_by<Goal>(typed), typed.exact, 0, narrowing, late});
 }
 
 // For a call for which automatic_plan() has found none. It finds none on the other ranks, either.
@@ -382,19 +334,23 @@ status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted,
 // The same; if the communicator follows arrivals, with what it knows of them, and the call is timed.
 template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
-    if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
-        if (detail::is_followed<Goal>(comm, typed)) [[unlikely]] {
-            auto& followed = comm.followed();
-            followed_call its;
-            if (const status bad = followed.enter(its)) return comm.refuse(bad);
-            const struct settles {
-                decltype(followed) its;
-                ~settles() { its.settle(); }
-            } at_its_start{followed};
-            return comm.then(detail::run_best<Goal>(comm, typed, wanted, its.late),
-                             [to = &followed, its] { to->leave(its); });
-        }
-    return detail::run_best<Goal>(comm, typed, wanted);
+    if constexpr (runs_on_bytes_v<T>) {
+        return run_automatic<Goal>(comm, typed.on_bytes(), wanted);
+    } else {
+        if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
+            if (detail::is_followed<Goal>(comm, typed)) [[unlikely]] {
+                auto& followed = comm.followed();
+                followed_call its;
+                if (const status bad = followed.enter(its)) return comm.refuse(bad);
+                const struct settles {
+                    decltype(followed) its;
+                    ~settles() { its.settle(); }
+                } at_its_start{followed};
+                return comm.then(detail::run_best<Goal>(comm, typed, wanted, its.late),
+                                 [to = &followed, its] { to->leave(its); });
+            }
+        return detail::run_best<Goal>(comm, typed, wanted);
+    }
 }
 
 } // namespace detail
