@@ -192,7 +192,7 @@ public:
         return options.follow_arrivals != 0 && bytes >= least_followed_bytes && size() > 1 && order_ == nullptr;
     }
     // Made at the first call. Pre: follows().
-    arrivals<communicator_core>& followed() {
+    BOUGH_COLD arrivals<communicator_core>& followed() {
         if (arrivals_ == nullptr)
             arrivals_ = std::make_unique<arrivals<communicator_core>>(*this, options.follow_arrivals);
         return *arrivals_;

@@ -74,6 +74,9 @@ BOUGH_COLD void trace_plan(const Core& comm, const bound_plan& bound, const char
     });
 }
 
+BOUGH_COMPILED_COMMON(void trace_plan<0>(communicator_trace&, const bound_plan&, const char*, rank_t, rank_t,
+                                         const any_cost_model&, const problem&))
+
 } // namespace bough::detail
 
 #endif

@@ -27,6 +27,9 @@
     namespace detail {                                                                                                 \
     BOUGH_COMPILED_TEMPLATE class communicator_core<__VA_ARGS__>;                                                      \
     BOUGH_COMPILED_TEMPLATE class session_core<__VA_ARGS__>;                                                           \
+    BOUGH_COMPILED_TEMPLATE class arrivals<communicator_core<__VA_ARGS__>>;                                            \
+    BOUGH_COMPILED_TEMPLATE class call_order<__VA_ARGS__>;                                                             \
+    BOUGH_COMPILED_TEMPLATE struct letting_go<__VA_ARGS__>;                                                            \
     BOUGH_COMPILED_TEMPLATE class control<__VA_ARGS__>;                                                                \
     BOUGH_COMPILED_TEMPLATE class in_flight<__VA_ARGS__>;                                                              \
     BOUGH_COMPILED_TEMPLATE class matching<__VA_ARGS__>;                                                               \

@@ -246,6 +246,7 @@ private:
     straight_run straight_;
 };
 using prepared = basic_prepared<0>;
+BOUGH_COMPILED_COMMON(class basic_prepared<0>)
 
 } // namespace bough
 

@@ -159,6 +159,7 @@ private:
     bool is_parents_ = false;
 };
 using recorder = basic_recorder<0>;
+BOUGH_COMPILED_COMMON(class basic_recorder<0>)
 
 } // namespace bough::detail
 

@@ -262,6 +262,7 @@ std::shared_ptr<trace_place> trace_in_folder() {
     return mine;
 }
 inline const bool finds_trace_of_environment = (trace_of_environment() = &trace_in_folder<>, true);
+BOUGH_COMPILED_COMMON(std::shared_ptr<trace_place> trace_in_folder<0>())
 
 } // namespace detail
 } // namespace bough

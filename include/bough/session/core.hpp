@@ -209,7 +209,7 @@ public:
         failure_.note(); // a member may have ended its calls already
     }
     // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).
-    void end_calls(std::uint16_t context, bool is_gone) {
+    BOUGH_COLD void end_calls(std::uint16_t context, bool is_gone) {
         failure_.sheltered([&] { is_gone ? end_of().by_this_rank(context) : end_of().end_calls(context); });
         follow_control();
         hand_over();
