@@ -102,10 +102,9 @@ public:
 #else
         bound = &core_->plans.find(plan, rank(), core_->members());
 #endif
-        if (!bound->is_named) core_->name_plan(*bound);
         call_signature full = signature;
         full.kind = decltype(plan.goal())::kind;
-        return run_guarded(*bound, [&] { return core_->start(bound->blocking, bound->work, c, full); });
+        return run_bound(*bound, c, full);
     }
 
     // Ends a call that broke a rule before it started. It still counts as a call, so that the ranks
@@ -188,6 +187,7 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_.core(); }
 
 private:
+    status run_bound(detail::bound_plan& bound, const call& c, const call_signature& full);
     // Starts a blocking call by `start`, and waits for its end.
     template <class F>
     status run_guarded(detail::bound_plan& bound, F&& start) {
@@ -239,6 +239,13 @@ template <class T>
 communicator<T>::communicator(std::shared_ptr<session<T>> shared, std::vector<rank_t> members, std::uint16_t context,
                               communicator_options options)
     : core_(std::make_shared<detail::communicator_core<T>>(std::move(shared), std::move(members), context, options)) {}
+
+// Compiled once for all plans.
+template <class T>
+status communicator<T>::run_bound(detail::bound_plan& bound, const call& c, const call_signature& full) {
+    if (!bound.is_named) core_->name_plan(bound);
+    return run_guarded(bound, [&] { return core_->start(bound.blocking, bound.work, c, full); });
+}
 
 } // namespace bough
 

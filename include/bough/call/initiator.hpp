@@ -124,8 +124,8 @@ private:
 
 // An exception before the call has its number is an error of a call that has not started. Binding
 // is not a call: if there is no memory for it, each start is a call that is refused.
-template <class Handle, class T, class F>
-Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
+template <class Handle, class T>
+Handle start_by(communicator<T>& comm, void* front_door, void (*run)(void*, initiator<T>&), const named& name) {
     constexpr bool persistent = std::is_same_v<Handle, persistent_operation>;
 #if BOUGH_HAS_EXCEPTIONS
     operation_state<T>* made = nullptr;
@@ -143,7 +143,7 @@ Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
     initiator<T> on(*made);
     try {
         if (name.name.data() != nullptr) made->set_name(name.name);
-        (void)front_door(on);
+        run(front_door, on);
     } catch (...) {
         (void)on.refuse({.code = errc::no_resources});
     }
@@ -152,9 +152,16 @@ Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
     Handle handle(made);
     initiator<T> on(*made);
     if (name.name.data() != nullptr) made->set_name(name.name);
-    (void)front_door(on);
+    run(front_door, on);
 #endif
     return handle;
+}
+template <class Handle, class T, class F>
+Handle start_as(communicator<T>& comm, F&& front_door, const named& name = {}) {
+    using door = std::remove_reference_t<F>;
+    void* const its = const_cast<std::remove_const_t<door>*>(__builtin_addressof(front_door));
+    return detail::start_by<Handle, T>(
+        comm, its, [](void* to, initiator<T>& on) { (void)(*static_cast<door*>(to))(on); }, name);
 }
 
 template <class Forms, class X, class... A>
