@@ -8,6 +8,7 @@
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/concepts/forwarding_transport.hpp>
 #include <bough/decision.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/heterogeneous.hpp>
@@ -255,4 +256,24 @@ TEST_CASE("automatic: costs of each rank make a plan around a slow one, until th
     });
     CHECK(wrong == 0);
     CHECK(around == 6);
+}
+
+namespace {
+
+struct of_unknown_cores : forwarding_transport<in_process::endpoint> {
+    using forwarding_transport::forwarding_transport;
+    std::uint32_t cores() const noexcept { return 0; }
+};
+
+} // namespace
+
+TEST_CASE("automatic: a transport need not know how many cores there are") {
+    std::atomic<int> right{0};
+    in_process{5}.run([&](auto transport) {
+        communicator comm{of_unknown_cores{std::move(transport)}};
+        std::vector<int> x(1000, 1);
+        allreduce(comm, std::span(x), plus{});
+        right += x == std::vector<int>(1000, 5);
+    });
+    CHECK(right == 5);
 }

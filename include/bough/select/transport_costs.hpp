@@ -8,7 +8,7 @@
 //                                         if some ranks are near each other; never null
 //   static constexpr double switch_ns() noexcept { return 5000; }
 //                                         the time to give a core from one rank to the next
-//   rank_t cores() const noexcept;        how many cores the ranks share
+//   rank_t cores() const noexcept;        how many cores the ranks share; 0: unknown
 //
 // All four members are optional. They return the same on every rank: they follow from the
 // transport's type, or were agreed when it was joined. The defaults of bough's transports were
@@ -44,13 +44,12 @@ any_cost_model default_costs_of(const X& transport) {
         return thread_costs;
 }
 
-// How many cores the ranks of a transport share, if it knows.
+// How many cores the ranks of a transport share. If it does not know, each rank has its own.
 template <class X>
 rank_t cores_of(const X& transport) noexcept {
     if constexpr (KnowsCores<X>)
-        return transport.cores();
-    else
-        return no_rank;
+        if (const rank_t known = transport.cores(); known != 0) return known;
+    return no_rank;
 }
 
 // How long the transport says that a switch between two ranks on one core takes; without a word,
