@@ -178,11 +178,13 @@ std::string details_of(const S& s) {
     }
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
-            "",         "the collective",     "the op",       "the element type",    "the count", "the root",
-            "the plan", "the order of calls", "the messages", "the list of members", "",          "the name"};
+            "",         "the collective",     "the op",    "the element type",    "the count", "the root",
+            "the plan", "the order of calls", "a message", "the list of members", "",          "the name"};
         std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
         if (s.mismatch == mismatch::op && differ_in_values(s.mine, s.theirs))
             differs += numbers_text(s.mine);
+        else if (s.mismatch == mismatch::segment) // it does not say which message was expected
+            differs += " from what was expected (its number is " + std::to_string(s.theirs) + ")";
         else if (s.mine != s.theirs)
             differs += sides_text(s, has_peer);
         add(differs);

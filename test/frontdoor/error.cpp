@@ -72,6 +72,8 @@ TEST_CASE("error: the exception carries the whole status, and says it in a sente
     const auto said = [](mismatch part, std::uint64_t mine, std::uint64_t theirs) {
         return message_of({.code = errc::call_mismatch, .mismatch = part, .mine = mine, .theirs = theirs});
     };
+    CHECK(said(mismatch::segment, 0, 3) == "a message differs from what was expected (its number is 3): the ranks did "
+                                           "not make the same call");
     CHECK(said(mismatch::type, type_identity<double>(), type_identity<float>())
               .starts_with("the element type differs (double here, float there): "));
     CHECK(said(mismatch::op, op_identity<plus>(), 0x1234)
