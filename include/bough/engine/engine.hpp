@@ -25,6 +25,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/core/step.hpp>
 #include <bough/engine/bound_view.hpp>
 #include <bough/engine/call.hpp>
@@ -155,7 +156,11 @@ public:
         if (memory_.waits[i] == 0) memory_.ready[ready_++] = i;
     }
     // A pending send or take is complete. go_on() must follow.
-    void completed(std::uint32_t i) noexcept { complete(i, bound_.steps[i]); }
+    void completed(std::uint32_t i) noexcept {
+        BOUGH_EXPECTS(i < bound_.steps.size() && memory_.waits[i] == pending_post,
+                      "a Transport's poll() tells of the end of a post that is not pending");
+        complete(i, bound_.steps[i]);
+    }
     // Does what has become ready since the last call.
     template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void go_on(Port& port) {

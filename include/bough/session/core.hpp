@@ -251,10 +251,16 @@ private:
 
     void handle(const event& e) {
         switch (e.what) {
-        case event::kind::arrived: !members_.is_lost(e.peer) ? arrived(e) : matching_.drop(e); break;
+        case event::kind::arrived:
+            BOUGH_EXPECTS(members_.is_peer(e.peer),
+                          "a Transport's event::peer of a message is no other rank of its group");
+            !members_.is_lost(e.peer) ? arrived(e) : matching_.drop(e);
+            break;
         case event::kind::piece: engines_.piece(e); break;
         case event::kind::complete: completed(e); break;
         case event::kind::lost:
+            BOUGH_EXPECTS(members_.is_peer(e.peer),
+                          "a Transport's event::peer of a loss is no other rank of its group");
             engines_.go_on();
             attendants_.hear();
             failure_.lost(e.peer, e.code == errc::ok ? errc::peer_dead : e.code);

@@ -12,6 +12,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/session/event_round.hpp>
 #include <bough/session/failure.hpp>
 #include <bough/session/in_flight.hpp>
@@ -45,6 +46,7 @@ public:
              found += more) {
             more = next = 0;
             failure_.sheltered([&] { more = transport_.poll(std::span(events_).first(first)); });
+            BOUGH_EXPECTS(more <= first, "a Transport's poll() says that it found more events than it was asked for");
             while (next != more) // begins again after an exception
                 failure_.sheltered([&] {
                     while (next != more) handle(events_[next++]);
