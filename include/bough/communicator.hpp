@@ -19,6 +19,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/duration.hpp>
+#include <bough/select/two_levels.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class communicator {
-    static_assert(explain_transport<T>() && explain_optional_members<T>());
+    static_assert(explain_transport<T>() && explain_optional_members<T>() && detail::explain_stated_costs<T>());
 
 public:
     // The communicator of all ranks of a transport.

@@ -152,3 +152,24 @@ TEST_CASE("levels: some of the ranks know the nodes among them") {
     });
     CHECK(wrong == 0);
 }
+
+namespace {
+
+struct may_know_nodes : forwarding_transport<end> {
+    using forwarding_transport::forwarding_transport;
+    std::shared_ptr<const two_levels> levels() const { return nullptr; }
+};
+
+} // namespace
+
+TEST_CASE("levels: a transport that could know the nodes need not") {
+    std::atomic<int> wrong{0};
+    in_process{4}.run([&](auto transport) {
+        communicator comm{may_know_nodes{std::move(transport)}};
+        communicator pair = split(comm, comm.rank() % 2);
+        int ranks = 1;
+        allreduce(pair, std::span(&ranks, 1), plus{});
+        wrong += ranks != 2;
+    });
+    CHECK(wrong == 0);
+}

@@ -5,7 +5,7 @@
 //   static constexpr auto default_costs() noexcept { return model::loggops{...}; }
 //                                         a CostModel, or any_cost_model
 //   std::shared_ptr<const two_levels> levels() const { return make_two_levels(groups, near, far); }
-//                                         if some ranks are near each other; never null
+//                                         if some ranks are near each other; null: that is not known
 //   static constexpr double switch_ns() noexcept { return 5000; }
 //                                         the time to give a core from one rank to the next
 //   rank_t cores() const noexcept;        how many cores the ranks share; 0: unknown

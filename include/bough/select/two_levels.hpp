@@ -11,6 +11,7 @@
 #define BOUGH_SELECT_TWO_LEVELS_HPP
 
 #include <bough/algorithm/groups.hpp>
+#include <bough/concepts/transport.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/schedule/plan.hpp>
 #include <bough/select/any_cost_model.hpp>
@@ -38,6 +39,25 @@ public:
     // Pre: each member is a rank, once.
     virtual std::shared_ptr<const two_levels> among(std::span<const rank_t> members) const = 0;
 };
+
+namespace detail {
+// What explain_optional_members (bough/concepts/explain_transport.hpp) cannot know: are its costs and its
+// groups of the types that choices are made by?
+template <class X>
+consteval bool explain_stated_costs() {
+    if constexpr (KnowsCosts<X>)
+        static_assert(
+            requires(const X& x, any_cost_model& m) { m = x.default_costs(); },
+            "bough: a Transport's default_costs, if it has them, are `auto default_costs() const`, which "
+            "returns a CostModel");
+    if constexpr (KnowsLevels<X>)
+        static_assert(
+            requires(const X& x, std::shared_ptr<const two_levels>& l) { l = x.levels(); },
+            "bough: a Transport's levels, if it knows them, are `std::shared_ptr<const two_levels> levels() "
+            "const`");
+    return true;
+}
+} // namespace detail
 
 } // namespace bough
 
