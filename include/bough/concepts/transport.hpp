@@ -122,7 +122,7 @@ constexpr void sign(envelope& tag, const call_signature& s) noexcept {
 enum class posted : std::uint8_t {
     complete,    // done: the bytes are the caller's again; no event will come
     pending,     // accepted: an event with this id will come
-    would_block, // not accepted: try again after polling
+    would_block, // of post_send, not accepted: try again after polling
     failed,      // not accepted, and never will be: the peer is lost or the argument is wrong
 };
 
