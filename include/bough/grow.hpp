@@ -163,6 +163,7 @@ status compare_members(communicator<X>& comm, const meeting_place& place, rank_t
     card.size = size;
     const status mine = attempted([&]() -> status {
         if (size < comm.size()) return invalid_argument("size: is less than the group has");
+        if (size > most_grown) return size_overflow("size: is more than one process can meet");
         if (const status bad = check_place<openssl_mac>(place, card.place)) return bad;
         if (!openssl_mac::random(std::as_writable_bytes(std::span(card.growth)))) return {.code = errc::no_resources};
         for (std::size_t i = 0; i != place.hosts.size() && !listener; ++i)
@@ -363,7 +364,7 @@ status join_running(const meeting_place& place, const communicator_options& opti
 // turned away. peer_dead: a member was lost. invalid_argument: the size is less than that of
 // `comm`; the place has no host, no key, or differs between ranks (`peer` has another one); no rank
 // can listen there, or this rank does not reach the one that listens (`peer`); the calls of `comm`
-// have names. call_mismatch: the size differs. group_poisoned: shrink `comm` first.
+// have names. size_overflow: the size is above 1,048,576. call_mismatch: the size differs. group_poisoned: shrink `comm` first.
 // peer_aborted: `peer`, or a rank that is not known, has an error of its own, with this cause; or
 // the others have given this rank up. no_majority: what agreement_rule::majority says. op_threw:
 // `make` threw what is no bough::error and no std::bad_alloc. And what joining the transport ends with.
