@@ -430,6 +430,9 @@ TEST_CASE("tcp: options that make no sense are named") {
     o = {};
     o.unexpected_bytes_per_peer = 1000;
     CHECK(refused(o).substr(0, 26) == "unexpected_bytes_per_peer:");
+    o = {};
+    o.socket_bytes = 4095;
+    CHECK(refused(o).substr(0, 13) == "socket_bytes:");
 }
 
 TEST_CASE("tcp: a rank that cannot join ends the joining of all") {

@@ -64,6 +64,8 @@ status check_options(const tcp_options& options, Settings& settings) {
     if (options.unexpected_bytes < options.unexpected_bytes_per_peer)
         return invalid_argument("unexpected_bytes: must be at least what one peer may have");
     if (options.strangers == 0) return invalid_argument("strangers: one socket at least must be able to wait");
+    if (options.socket_bytes != 0 && options.socket_bytes < 4096)
+        return invalid_argument("socket_bytes: must be at least 4 KiB, or 0 for the kernel's choice");
     return settings.load(options.tls);
 }
 
