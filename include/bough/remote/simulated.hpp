@@ -256,11 +256,15 @@ private:
         if (to != nullptr)
             for (std::uint64_t i = begin; i != end;) { // from the sender's memory, or from the copy of it
                 const std::uint64_t cut = w.source[0].size();
-                const std::byte* from = w.copy.data() + i;
+                const std::byte* from = nullptr;
                 std::uint64_t length = end - i;
-                if (w.copy.empty()) {
-                    length = (i < cut ? std::min(end, cut) : end) - i;
-                    from = i < cut ? w.source[0].data() + i : w.source[1].data() + (i - cut);
+                if (!w.copy.empty()) {
+                    from = w.copy.data() + i;
+                } else if (i < cut) {
+                    from = w.source[0].data() + i;
+                    length = std::min(end, cut) - i;
+                } else {
+                    from = w.source[1].data() + (i - cut);
                 }
                 std::memcpy(to + i, from, static_cast<std::size_t>(length));
                 i += length;
