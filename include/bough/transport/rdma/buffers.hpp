@@ -58,7 +58,7 @@ private:
         if (blocks_.size() * per_block >= most_ && !beyond) return false;
         auto made = std::make_unique<block>();
         made->memory = std::make_unique<fabric_line[]>(per_block * stride_ / 64);
-        std::byte* first = made->memory[0].bytes;
+        std::byte* first = bytes_of_lines(made->memory.get());
         if (!device_->register_memory({first, per_block * stride_}, access_, made->registered)) return false;
         const auto base = static_cast<std::uint32_t>(blocks_.size()) * per_block;
         spare_.reserve(base + per_block); // so that put() never allocates

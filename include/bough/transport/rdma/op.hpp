@@ -29,6 +29,8 @@ static_assert(offsetof(fabric_op, context) == 0);
 struct fabric_line {
     alignas(64) std::byte bytes[64];
 };
+// The bytes of an array of lines. (A pointer to those of its first line may not go beyond that line.)
+inline std::byte* bytes_of_lines(fabric_line* first) noexcept { return reinterpret_cast<std::byte*>(first); }
 
 // Memory for one frame.
 struct fabric_buffer {

@@ -46,19 +46,19 @@ public:
     template <RdmaMemory Device>
     bool register_for(Device& device, typename Device::memory& registered) const {
         const auto all = static_cast<std::size_t>((ranks_ + bytes_ / 64) * 64);
-        return device.register_memory({memory_[0].bytes, all}, Device::is_written, registered);
+        return device.register_memory({first(), all}, Device::is_written, registered);
     }
     // What the others must know. Pre: it is registered.
     template <RdmaMemory Device>
     fabric_region_card card(Device& device, const typename Device::memory& registered) const {
-        return {device.remote_address(memory_[0].bytes), Device::remote_key(registered), bytes_};
+        return {device.remote_address(first()), Device::remote_key(registered), bytes_};
     }
     std::span<std::byte> region() const noexcept {
-        return {memory_[0].bytes + std::size_t{64} * ranks_, static_cast<std::size_t>(bytes_)};
+        return {first() + std::size_t{64} * ranks_, static_cast<std::size_t>(bytes_)};
     }
     std::uint64_t word(rank_t from, fabric_ticket::what kind) const noexcept {
         std::uint64_t word = 0;
-        std::memcpy(&word, memory_[0].bytes + place_of_word(from, kind), sizeof word);
+        std::memcpy(&word, first() + place_of_word(from, kind), sizeof word);
         return word;
     }
     // Where on any rank the words of a rank land, and the bytes of its region: counted from the
@@ -75,6 +75,8 @@ public:
     void abandon() noexcept { (void)memory_.release(); }
 
 private:
+    std::byte* first() const noexcept { return bytes_of_lines(memory_.get()); }
+
     rank_t ranks_;
     std::uint64_t bytes_;
     std::unique_ptr<fabric_line[]> memory_;
