@@ -122,11 +122,11 @@ TEST_CASE("way_of: over remote writes, a long message is written to its place if
     for (const std::uint64_t expose_bytes : {0u, 1u, 100u, 3000u})
         for (const std::uint32_t static_bytes : {0u, 48u})
             for (const std::size_t bytes : {1u, 48u, 49u, 64u, 65u, 99u, 100u, 101u, 2999u, 3000u, 3001u}) {
+                const std::vector<std::byte> sent(bytes, std::byte{3}); // outlives the ends: nobody waits for the send
+                std::vector<std::byte> into(bytes);
                 bough_test::pair_of_ends<simulated_regions> two(
                     {.blocks = 4, .block_bytes = 64, .static_bytes = static_bytes, .expose_bytes = expose_bytes});
                 static_assert(SaysWays<std::remove_cvref_t<decltype(two.ends[0])>>);
-                const std::vector<std::byte> sent(bytes, std::byte{3});
-                std::vector<std::byte> into(bytes);
                 REQUIRE(two.ends[0].post_send(1, {}, sent, 1) != posted::failed);
                 std::optional<event> e = two.next(1);
                 REQUIRE((e && e->bytes == bytes));

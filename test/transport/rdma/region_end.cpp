@@ -215,9 +215,9 @@ TEST_CASE("region_end: writes that overtake others do not end a flush for them")
 }
 
 TEST_CASE("region_end: what a lost peer holds is missed by nobody, nor what one holds that does not poll") {
+    rank_t last = 0; // outlives the end, which still writes while it leaves
     lone_end one(4, 1'000'000);
     const std::vector<std::byte> bytes(10);
-    rank_t last = 0;
     one.net.goes_out = [&](const network::write&) { return last == 2; }; // only what goes to rank 2
     const auto put = [&](rank_t to) { return last = to, one.end->put(to, 0, bytes, none, 1); };
     int held = 0; // by who does not poll
@@ -248,12 +248,12 @@ TEST_CASE("region_end: that a last word was heard is said again where it was ref
 }
 
 TEST_CASE("region_end: what the device has taken and not sent is not handed over, unless its target is lost") {
-    lone_end one(3, 1'000'000, 1000);
     const std::vector<std::byte> bytes(1500);
+    std::vector<network::write> kept; // outlives the end, which still writes while it leaves
+    lone_end one(3, 1'000'000, 1000);
     CHECK_FALSE(one.end->unsent());
     const auto all_of = [&] { return one.end->accepted(); };
     const auto has_left = [&](rank_t to) { return one.end->handed_over(to) == all_of(); };
-    std::vector<network::write> kept;
     one.net.goes_out = [&](const network::write& w) { return kept.push_back(w), false; };
     REQUIRE(one.end->put(1, 0, std::span(bytes).first(10), none, 1) == posted::complete);
     const std::uint64_t first = all_of();
