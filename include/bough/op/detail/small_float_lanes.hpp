@@ -25,8 +25,13 @@
 #define BOUGH_HAS_X86_VECTORS 0
 #endif
 // Element i of what is written depends on element i of what is read, even where they are the same memory.
+// (The checks of UndefinedBehaviorSanitizer leave no room for vectors, and clang would warn.)
 #if defined(__clang__)
+#if __has_feature(undefined_behavior_sanitizer)
+#define BOUGH_INDEPENDENT
+#else
 #define BOUGH_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#endif
 #else
 #define BOUGH_INDEPENDENT _Pragma("GCC ivdep")
 #endif
