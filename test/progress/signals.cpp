@@ -24,6 +24,10 @@
 #include <utility>
 #include <vector>
 
+// In a region that is declared interruptible the handler may allocate, which ThreadSanitizer cannot know.
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return "signal:signal_progress<"; }
+
 namespace {
 
 using namespace bough;
