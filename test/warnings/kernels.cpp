@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What a program that computes with narrow numbers instantiates: loops that are marked for the vector unit.
+// What a program that computes with narrow numbers instantiates: loops that are marked for the vector
+// unit.
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/op/quantised_sum.hpp>
