@@ -155,22 +155,25 @@ public:
         // Otherwise its landing place is still in use: the message waits where it is.
         if (memory_.waits[i] == 0) memory_.ready[ready_++] = i;
     }
-    // A pending send or take is complete. go_on() must follow.
-    void completed(std::uint32_t i) noexcept {
-        BOUGH_EXPECTS(i < bound_.steps.size() && memory_.waits[i] == pending_post,
-                      "a Transport's poll() tells of the end of a post that is not pending");
-        complete(i, bound_.steps[i]);
+    // Is the send or the take of this step pending?
+    bool is_pending(std::uint32_t i) const noexcept {
+        return i < bound_.steps.size() && memory_.waits[i] == pending_post;
     }
+    // A pending send or take is complete. go_on() must follow.
+    void completed(std::uint32_t i) noexcept { complete(i, bound_.steps[i]); }
     // Does what has become ready since the last call.
     template <EnginePort Port>
     BOUGH_ALWAYS_INLINE void go_on(Port& port) {
         if (ready_ > 1) sort_ready();
         drain(port);
     }
-    // The next piece of the message of receive step `i` has come: whole elements, no more than the
-    // message has left.
+    // The next piece of the message of receive step `i`, whose take is pending, has come: whole elements,
+    // no more than the message has left.
     void piece(std::uint32_t i, const std::byte* data, std::uint64_t bytes) {
         held_message& held = memory_.held[i];
+        BOUGH_EXPECTS(
+            held.in_pieces && bytes <= held.bytes - held.handle,
+            "a Transport's event::piece is of no message that is taken in pieces, or longer than what is left");
         const bound_step& s = bound_.steps[bound_.steps[i].partner];
         const std::byte* lower = at(s.a) + held.handle;
         const std::byte* upper = at(s.b) + held.handle;

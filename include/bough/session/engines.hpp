@@ -76,19 +76,20 @@ public:
     void piece(const event& e) {
         session_operation* op = flight_.find_post(e.id);
         if (op == nullptr || op->result_) return;
-        failure_.guarded(*op, [&] { op->work_->engine().piece(static_cast<std::uint32_t>(e.id), e.data, e.bytes); });
+        const std::uint32_t step = pending_step(*op, e);
+        failure_.guarded(*op, [&] { op->work_->engine().piece(step, e.data, e.bytes); });
     }
     // The end of a post or a take.
     void completed(const event& e) {
         session_operation* op = flight_.find_post(e.id);
         if (op == nullptr) return;
         if (op->result_) return failure_.gave_back(*op);
+        const std::uint32_t step = pending_step(*op, e);
         --op->pending_;
         if (e.code == errc::peer_aborted && e.peer < members_.size()) // a take
             return go_on(), op->result_ ? void() : failure_.taken_back(*op, e.peer);
         if (e.code != errc::ok)
             return failure_.fail(*op, {.code = e.code, .peer = e.peer, .operation = op->tag_.operation});
-        const auto step = static_cast<std::uint32_t>(e.id);
         op->tell_if_watched({.what = operation_event::kind::completed, .step = step, .peer = e.peer});
         op->work_->engine().completed(step);
         flight_.note_event(*op, step, false);
@@ -146,6 +147,13 @@ public:
 
 private:
     using port = session_port<T>;
+
+    // The step of whose post an event tells.
+    static std::uint32_t pending_step(session_operation& op, const event& e) noexcept {
+        const auto step = static_cast<std::uint32_t>(e.id);
+        BOUGH_EXPECTS(op.work_->engine().is_pending(step), "a Transport's poll() tells of a post that is not pending");
+        return step;
+    }
 
     void settle(session_operation& op) {
         const bough::engine& engine = op.work_->engine();
