@@ -88,7 +88,7 @@ public:
     }
     // A call of the communicator has started. If it is one that has been entered, it counts; and if an
     // exchange is due, that starts, too.
-    void follow_up() {
+    BOUGH_COLD void follow_up() {
         if (!std::exchange(is_entered_, false)) return;
         const bool is_due = since_ == every_;
         if (is_due) std::copy_n(times_.data(), calls_, told());
