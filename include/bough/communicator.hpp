@@ -32,7 +32,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <class T>
 class communicator {
-    static_assert(explain_transport<T>() && explain_optional_members<T>() && detail::explain_stated_costs<T>());
+    static_assert(explain_transport<T>() && explain_optional_members<T>() && detail::explain_costs_and_levels<T>());
 
 public:
     // The communicator of all ranks of a transport.

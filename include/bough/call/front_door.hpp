@@ -195,7 +195,7 @@ template <class Goal, RunsPlans Comm, class T, class Choice, class Trees = as_ch
 status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, const Trees& trees = {}) {
     const dimensions& at = typed.at;
     if constexpr (runs_on_bytes_v<T>) {
-        return run_choice<Goal>(comm, typed.on_bytes(), choice, trees);
+        return detail::run_choice<Goal>(comm, typed.on_bytes(), choice, trees);
     } else if constexpr (is_plan<Choice>::value) {
         static_assert(std::same_as<decltype(choice.goal()), Goal>, "bough: this plan is one of another collective");
         if (choice.size() != at.size) return comm.refuse(invalid_argument("plan: its size is not the group's"));
@@ -290,8 +290,8 @@ const plan<Goal, any_algorithm>* plan_of_key(Comm& comm, rank_t size, const choi
         return standard_plan<Goal>(at, what, costs, key.needed, like);
     });
 }
-// The same for this call. `narrowing`: problem::narrowing. `late`: the rank that is expected to come late;
-// over a known network it does not count.
+// The same for this call. `narrowing`: problem::narrowing. `late`: the rank that is expected to come
+// late; over a known network it does not count.
 template <class Goal, RunsPlans Comm, class T>
 const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>& typed, std::uint8_t size_class,
                                                 const requirements& required, std::uint32_t narrowing,
@@ -335,7 +335,7 @@ status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted,
 template <class Goal, RunsPlans Comm, class T>
 status run_automatic(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (runs_on_bytes_v<T>) {
-        return run_automatic<Goal>(comm, typed.on_bytes(), wanted);
+        return detail::run_automatic<Goal>(comm, typed.on_bytes(), wanted);
     } else {
         if constexpr (Goal::kind == goal::allreduce::kind && FollowsArrivals<Comm>)
             if (detail::is_followed<Goal>(comm, typed)) [[unlikely]] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// typed_call: one collective call as the front doors pass it on, its arguments checked; on_bytes() and call_of()
-// make it one on bytes.
+// typed_call: one collective call as the front doors pass it on, its arguments checked; on_bytes() and
+// call_of() make it one on bytes.
 #ifndef BOUGH_CALL_TYPED_CALL_HPP
 #define BOUGH_CALL_TYPED_CALL_HPP
 
@@ -50,7 +50,8 @@ struct typed_call {
     block_t repeat = 0;    // the lengths of so many blocks repeat (bough/engine/call.hpp)
     // If the type is known at run time only, T is std::byte, and an element has so many of them.
     std::uint32_t element_bytes = static_cast<std::uint32_t>(wire_size_v<T>);
-    combine_many_function* combine_many = nullptr; // of an op that combines in series (bough/call/in_series.hpp)
+    // Of an op that combines in series (bough/call/in_series.hpp).
+    combine_many_function* combine_many = nullptr;
 
     // The same call on the bytes of these elements.
     typed_call<std::byte> on_bytes() const noexcept {

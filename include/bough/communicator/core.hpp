@@ -395,7 +395,7 @@ communicator_core<T>::communicator_core(std::shared_ptr<session<T>> shared, std:
     BOUGH_EXPECTS(options.cached_plans >= 1, "cached_plans: at least one plan must be kept");
     BOUGH_EXPECTS(options.cached_choices >= 1, "cached_choices: at least one choice must be remembered");
     if constexpr (KnowsLevels<T>) {
-        if (auto known = options.levels ? nullptr : session_->transport().levels())
+        if (std::shared_ptr<const two_levels> known = options.levels ? nullptr : session_->transport().levels())
             options.levels = members_.empty() ? known : known->among(members_);
     }
     BOUGH_EXPECTS(options.levels == nullptr || options.levels->groups().group_of_rank().size() == size(),

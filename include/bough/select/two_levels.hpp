@@ -44,7 +44,7 @@ namespace detail {
 // What explain_optional_members (bough/concepts/explain_transport.hpp) cannot know: are its costs and its
 // groups of the types that choices are made by?
 template <class X>
-consteval bool explain_stated_costs() {
+consteval bool explain_costs_and_levels() {
     if constexpr (KnowsCosts<X>)
         static_assert(
             requires(const X& x, any_cost_model& m) { m = x.default_costs(); },
