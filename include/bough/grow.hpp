@@ -364,10 +364,11 @@ status join_running(const meeting_place& place, const communicator_options& opti
 // turned away. peer_dead: a member was lost. invalid_argument: the size is less than that of
 // `comm`; the place has no host, no key, or differs between ranks (`peer` has another one); no rank
 // can listen there, or this rank does not reach the one that listens (`peer`); the calls of `comm`
-// have names. size_overflow: the size is above 1,048,576. call_mismatch: the size differs. group_poisoned: shrink `comm` first.
-// peer_aborted: `peer`, or a rank that is not known, has an error of its own, with this cause; or
-// the others have given this rank up. no_majority: what agreement_rule::majority says. op_threw:
-// `make` threw what is no bough::error and no std::bad_alloc. And what joining the transport ends with.
+// have names. size_overflow: the size is above 1,048,576. call_mismatch: the size differs.
+// group_poisoned: shrink `comm` first. peer_aborted: `peer`, or a rank that is not known, has an
+// error of its own, with this cause; or the others have given this rank up. no_majority: what
+// agreement_rule::majority says. op_threw: `make` threw what is no bough::error and no
+// std::bad_alloc. And what joining the transport ends with.
 template <class X, MakesTransport<X> Make, ErrorResult E>
 [[nodiscard]] std::optional<communicator<X>> grow(communicator<X>& comm, const meeting_place& place, rank_t size,
                                                   Make make, E& ec) {

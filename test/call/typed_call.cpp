@@ -35,6 +35,8 @@ TEST_CASE("typed_call: the same call on bytes, part by part", "[call][typed_call
     const std::array<placed_block, 2> placed{};
     typed_call<double> typed{{.size = 5, .root = 3}, in.data(), out.data(), 4, make_any_op<double>(plus{}), false};
     typed.signature = {.count = 4, .op = 9, .type = 8, .plan = 7, .root = 3, .kind = 2, .late_ranks = 1, .name = 6};
+    const int state = 0;
+    typed.op.state = &state;
     typed.ranks = 2;
     typed.in_parts = true;
     typed.in_part = {1, 11};
@@ -57,6 +59,7 @@ TEST_CASE("typed_call: the same call on bytes, part by part", "[call][typed_call
     CHECK(static_cast<void*>(same.out) == out.data());
     CHECK(same.count == 4);
     CHECK(same.op.function == typed.op.function);
+    CHECK(same.op.state == &state);
     CHECK(same.op.id == typed.op.id);
     CHECK_FALSE(same.commutative);
     CHECK(same.signature == typed.signature);
@@ -75,9 +78,20 @@ TEST_CASE("typed_call: the same call on bytes, part by part", "[call][typed_call
     CHECK(same.element_bytes == 24);
     CHECK(same.combine_many == &combine_many);
 
-    const call a = detail::call_of(typed), b = detail::call_of(same);
-    CHECK((a.input == b.input && a.output == b.output && a.count == b.count && a.element_bytes == b.element_bytes));
-    CHECK((a.combine == b.combine && a.combine_state == b.combine_state && a.combine_many == b.combine_many));
-    CHECK((a.input_block == b.input_block && a.output_block == b.output_block && a.row == b.row));
-    CHECK((a.in_slots == b.in_slots && a.repeat == b.repeat && is_same(a.offsets, b.offsets)));
+    for (const call& c : {detail::call_of(typed), detail::call_of(same)}) {
+        CHECK(static_cast<const void*>(c.input) == in.data());
+        CHECK(static_cast<void*>(c.output) == out.data());
+        CHECK((c.count == 4 && c.element_bytes == 24));
+        CHECK(c.combine == typed.op.function);
+        CHECK(c.combine_state == &state);
+        CHECK(c.combine_many == &combine_many);
+        CHECK((c.input_block == 1 && c.output_block == 2));
+        CHECK(is_same(c.offsets, std::span<const std::uint64_t>(offsets)));
+        CHECK(c.row == 13);
+        CHECK(is_same(c.row_offsets, std::span<const std::uint64_t>(row_offsets)));
+        CHECK(is_same(c.column_offsets, std::span<const std::uint64_t>(column_offsets)));
+        CHECK(is_same(c.placed, std::span<const placed_block>(placed)));
+        CHECK(c.in_slots);
+        CHECK(c.repeat == 14);
+    }
 }

@@ -283,7 +283,8 @@ TEST_CASE("growing: places, keys and sizes that are wrong are errors on every ra
         good.hosts = {{"127.0.0.1", 19'999}};
         good.key = bough_test::key_of(7);
         says(grows(good, 2), "size: is less than the group has");
-        says(grows(good, (1u << 20) + 1), "size: is more than one process can meet"); // no memory for so many numbers
+        // Refused before any is listed.
+        says(grows(good, (1u << 20) + 1), "size: is more than one process can meet");
         meeting_place bad = good;
         bad.hosts.clear();
         says(grows(bad, 4), "place: has no host");

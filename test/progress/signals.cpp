@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-// In a region that is declared interruptible the handler may allocate, which ThreadSanitizer cannot know.
+// In a region that is declared interruptible the handler may allocate, which ThreadSanitizer cannot
+// know. So it is silent about this handler, also where the handler may only note that a signal came.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() { return "signal:signal_progress<"; }
 

@@ -122,7 +122,8 @@ TEST_CASE("way_of: over remote writes, a long message is written to its place if
     for (const std::uint64_t expose_bytes : {0u, 1u, 100u, 3000u})
         for (const std::uint32_t static_bytes : {0u, 48u})
             for (const std::size_t bytes : {1u, 48u, 49u, 64u, 65u, 99u, 100u, 101u, 2999u, 3000u, 3001u}) {
-                const std::vector<std::byte> sent(bytes, std::byte{3}); // outlives the ends: nobody waits for the send
+                // It outlives the ends: nobody waits for the send.
+                const std::vector<std::byte> sent(bytes, std::byte{3});
                 std::vector<std::byte> into(bytes);
                 bough_test::pair_of_ends<simulated_regions> two(
                     {.blocks = 4, .block_bytes = 64, .static_bytes = static_bytes, .expose_bytes = expose_bytes});

@@ -15,11 +15,12 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// Who leads needs a descriptor for each rank that comes. Linux gives a process no more (fs.nr_open).
+// More ranks than Linux gives a process descriptors by default (fs.nr_open): who leads needs one for each
+// that comes.
 inline constexpr rank_t most_grown = 1u << 20;
 
-// Which numbers the members and the joiners have in a group of `size` ranks, at most most_grown; `kept`: the
-// members' numbers so far.
+// Which numbers the members and the joiners have in a group of `size` ranks, at most most_grown;
+// `kept`: the members' numbers so far.
 inline void number_grown(std::span<const rank_t> kept, rank_t size, std::vector<rank_t>& members,
                          std::vector<rank_t>& vacant) {
     std::vector<unsigned char> taken(size, 0);

@@ -24,6 +24,7 @@ public:
     rank_t rank() const noexcept { return rank_; } // this rank
     rank_t size() const noexcept { return static_cast<rank_t>(why_lost_.size()); }
     bool is_peer(rank_t r) const noexcept { return r < size() && r != rank_; }
+
     bool any_lost() const noexcept { return any_lost_; }
     bool is_lost(rank_t r) const noexcept { return why_lost_[r] != errc::ok; }
     errc why_lost(rank_t r) const noexcept { return why_lost_[r]; } // ok: it is not

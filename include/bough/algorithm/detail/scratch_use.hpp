@@ -15,8 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// A sink; behind a step_ref, so that an algorithm is not compiled once more for it. Time and memory:
-// those of sorting the steps that write scratch.
+// A sink. It is a step_ref, so that no algorithm is compiled once more for it. Time and memory: those of
+// sorting the steps that write scratch.
 template <int = 0>
 class scratch_use final : public step_ref {
 public:
@@ -39,9 +39,9 @@ public:
 
 private:
     constexpr void take(const step& s) override {
-        if (s.verb != verb::receive) read(s.a);
-        if (s.verb == verb::combine) read(s.b);
-        if (s.verb != verb::send) add(s);
+        if (s.reads_a()) read(s.a);
+        if (s.reads_b()) read(s.b);
+        if (s.writes()) add(s);
     }
     constexpr void read(const slice& s) {
         if (s.buffer.packed != 0 && s.count != 0) loads_.read(s);

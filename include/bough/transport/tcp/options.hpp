@@ -45,8 +45,8 @@ struct tcp_options {
     std::uint64_t stranger_timeout_ns = 2'000'000'000;
     // How long a leaving rank waits until its messages have gone out.
     std::uint64_t linger_ns = 1'000'000'000;
-    // The kernel's buffers per socket and direction, at least 4 KiB; 0: the kernel's choice. With the least
-    // buffers that Linux gives, a window opens only every 200 ms.
+    // The kernel's buffers per socket and direction, at least 4 KiB; 0: the kernel's choice. With the
+    // least buffers that Linux gives, a window opens only every 200 ms.
     std::uint32_t socket_bytes = 0;
     std::uint32_t cores = 0; // how many the ranks share; 0: ask the systems
     // Ranks of one system talk over Unix sockets instead of TCP (Linux).
