@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // A loop of one's own that sleeps in poll(): operations go on in it, and it sleeps when there is nothing for them.
 #include "support/catch.hpp"
+#include "support/until.hpp"
 #include "transport/shared_memory_world.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -119,10 +120,12 @@ TEST_CASE("event_progress: the death of a peer wakes it, and a deadline ends wha
         (void)sleep_until_done(events, op);
         told += op.result().code == errc::peer_dead;
     });
+    std::atomic<bool> has_ended{false};
     in_process{2}.run([&](auto transport) {
-        communicator comm{std::move(transport), {.timeout_ns = 50'000'000}};
+        const std::uint64_t timeout = transport.rank() == 0 ? 50'000'000 : 30'000'000'000;
+        communicator comm{std::move(transport), {.timeout_ns = timeout}};
         if (comm.rank() == 1) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(150));
+            bough_test::until([&] { return has_ended.load(); });
             std::vector<int> x(3);
             status s;
             allreduce(comm, x, plus{}, s); // too late
@@ -134,6 +137,7 @@ TEST_CASE("event_progress: the death of a peer wakes it, and a deadline ends wha
         operation op = start_allreduce(comm, x, plus{});
         (void)sleep_until_done(events, op);
         told += op.result().code == errc::deadline;
+        has_ended = true;
     });
     CHECK(told == 3);
 }
