@@ -14,6 +14,7 @@
 #endif
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -121,6 +122,28 @@ struct looped {
     std::unique_ptr<event_progress<X>> events;
 };
 
+// Holds a helper in the midst of a poll, or of an op.
+struct hold {
+    std::atomic<bool> is_on{false}, is_inside{false};
+    void pass() {
+        if (!is_on.load()) return;
+        is_inside.store(true);
+        while (is_on.load()) std::this_thread::yield();
+    }
+    void wait_for_helper() const {
+        while (!is_inside.load()) std::this_thread::yield();
+    }
+};
+template <class T>
+class held_in_poll : public forwarding_transport<T> {
+public:
+    held_in_poll(T inner, hold& at) : forwarding_transport<T>(std::move(inner)), at_(&at) {}
+    std::size_t poll(std::span<event> events) { return at_->pass(), this->inner_.poll(events); }
+
+private:
+    hold* at_;
+};
+
 #if defined(__linux__)
 template <class X>
 struct interrupted {
@@ -186,4 +209,36 @@ TEST_CASE("processes: the child of a fork has no use for what looks after operat
     check_deeds_of_children("signals, shared memory", shared, interrupt);
     check_deeds_of_children("signals, tcp", by_tcp, interrupt);
 #endif
+}
+TEST_CASE("processes: a child ends its operations, also if a thread that it lacks was amid a poll or an op") {
+    for (const bool amid_op : {false, true}) {
+        bough_test::processes group(2, [amid_op](auto& wire, bough_test::report& told) {
+            hold poll, op;
+            in_flight mine{std::optional(communicator{serialised{held_in_poll{shared_memory(wire), poll}},
+                                                      {.timeout_ns = bough_test::fork_timeout_ns}})};
+            progress_thread helper;
+            const bool forks = wire.rank() == 1;
+            if (forks) helper.look_after(*mine.comm);
+            while (!forks && (&told + 1)->phase == 0) std::this_thread::yield();
+            std::vector<int> x(10, 1), y(20, 1);
+            const auto add = [&op](int a, int b) { return op.pass(), a + b; };
+            mine.op.emplace(start_allreduce(*mine.comm, x, add, recursive_doubling{}));
+            mine.bound.emplace(bind_allreduce(*mine.comm, y, plus{}));
+            mine.bound->start();
+            if (forks) {
+                hold& here = amid_op ? op : poll;
+                here.is_on = true;
+                if (!amid_op) here.wait_for_helper();
+                told.phase = 1;
+                here.wait_for_helper();
+                told.wrong += static_cast<std::uint64_t>(bough_test::wrong_deeds_of_child(mine));
+                here.is_on = false;
+            }
+            mine.op->wait();
+            mine.bound->wait();
+            told.check(std::count(x.begin(), x.end(), 2) == std::ssize(x));
+            told.check(std::count(y.begin(), y.end(), 2) == std::ssize(y));
+        });
+        bough_test::check_all_well(group, 2, amid_op ? "amid an op" : "amid a poll", 10);
+    }
 }

@@ -87,13 +87,11 @@ public:
     }
     // What broke the group, if anything did.
     status poison() const {
-        if (forked()) return {.code = errc::forked_child};
-        return with_lock([&] { return core_.poison(); });
+        return forked() ? in_child() : with_lock([&] { return core_.poison(); });
     }
     // What broke the communicator with this context, or the group.
     status poison(std::uint16_t context) const {
-        if (forked()) return {.code = errc::forked_child};
-        return with_lock([&] { return core_.poison(context); });
+        return forked() ? in_child() : with_lock([&] { return core_.poison(context); });
     }
     bool is_lost(rank_t r) const {
         return with_lock([&] { return core_.members().is_lost(r); });
@@ -109,13 +107,13 @@ public:
         return with_lock([&] { return core_.early().allocations(); });
     }
 
-    // Starts an operation; `tag` has its context and number. done() becomes true after enough calls
-    // of progress(). Throws what allocating throws: if the operation is done() then, it has not
-    // started.
+    // Starts an operation; `tag` has its context and number. done() becomes true after enough calls of
+    // progress(). Throws what allocating throws: if the operation is done() then, it has not started.
     // `late`: it is done in these places, not by messages.
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns, const detail::late_part& late = {}) {
         const lock_guard held = hold();
+        if (is_torn()) return op.tag_.operation = tag.operation, op.end_in_child();
         core_.start(op, work, c, tag, signature, timeout_ns, late);
     }
     // Starts a call once more that has run, with other data (session_core::repeat). False: nothing has
@@ -131,12 +129,13 @@ public:
     }
     // From now on the priorities of operations count.
     void use_priorities() {
-        with_lock([&] { core_.use_priorities(); });
+        const lock_guard held = hold();
+        if (!is_torn()) core_.use_priorities();
     }
     // The operation may be in flight.
     void set_priority(session_operation& op, int priority) {
         const lock_guard held = hold();
-        core_.use_priorities();
+        use_priorities();
         op.set_priority(priority);
     }
     // Sets the deadline of an operation to so much time from now.
@@ -203,7 +202,7 @@ public:
     // for which there is no memory yet.
     bool progress() {
         const lock_guard held = hold();
-        return core_.progress();
+        return !is_torn() && core_.progress();
     }
 
     // Frees the slots of messages that cannot be used yet, as others may be waiting for them. Whoever
@@ -234,8 +233,8 @@ public:
                core_.unsent() || core_.is_disputed();
     }
 
-    // Wakes what drives the session beside its callers (a progress thread, an executor), if there is
-    // work. May throw if memory runs out: then perhaps nothing but the callers moves it on.
+    // Wakes what drives the session beside its callers (a progress thread, an executor), if there is work. May
+    // throw if memory runs out: then perhaps nothing but the callers moves it on.
     void ring() {
         if constexpr (HearsOfStarts<T>) {
             const lock_guard held = hold();
@@ -332,12 +331,11 @@ public:
     // --- for bough/communicator/call_order.hpp ---
 
     // From now on every poll of this session attends to `a`, until leave(). Call it again when another
-    // call of `a` has become the oldest that waits.
+    // call of `a` has become the oldest that waits. In the child of a fork nobody is attended to.
     void attend_to(detail::attendant& a) {
         const lock_guard held = hold();
-        core_.attend_to(a);
+        if (!forked()) core_.attend_to(a);
     }
-    // In the child of a fork nobody is attended to, and another thread may have been changing the list.
     void leave(detail::attendant& a) noexcept {
         const lock_guard held = hold();
         if (!forked()) core_.leave(a);
@@ -417,9 +415,13 @@ private:
         else
             return lock_guard(mutex_);
     }
+    // Is this the child of a fork, and did another thread perhaps change the core at the fork? Then this copy
+    // is not touched. Where one thread uses the session, it has forked itself, and leaves the core whole.
+    bool is_torn() const noexcept { return has_mutex && forked(); }
+    static status in_child() noexcept { return {.code = errc::forked_child}; }
     bool turn_while_waiting() {
         const lock_guard held = hold();
-        return core_.progress(true);
+        return !is_torn() && core_.progress(true);
     }
     bool is_over(session_operation& op) const {
         if (!op.done_ && forked()) op.end_in_child();
@@ -450,9 +452,7 @@ private:
 template <Transport T>
 session<T>::~session() {
     if (!forked()) tell_the_rest();
-    // Where several threads use the session, one of them may have been changing it at the fork.
-    // So the child does not destroy its copy.
-    if (!has_mutex || !forked()) std::destroy_at(&core_);
+    if (!is_torn()) std::destroy_at(&core_);
 }
 
 template <Transport T>
