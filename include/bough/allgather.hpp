@@ -65,14 +65,14 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
     typed.out_part = {0, whole.size()};
     typed.offsets = blocks.offsets();
     typed.signature = signature_of<T, void>(blocks.signature_count(), 0);
-    return run_blocks<goal::allgather, void>(comm, typed, comm.size(), choice);
+    return detail::run_blocks<goal::allgather, void>(comm, typed, comm.size(), choice);
 }
 
 template <class T, RunsCalls Comm, class Choice>
 status run_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
-        return allgather_blocks<T>(comm, in, out, blocks, choice);
+        return detail::allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
 template <class T, RunsCalls Comm, class Choice>
@@ -80,7 +80,7 @@ status run_allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::
                       const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return allgather_blocks<T>(comm, in, out, blocks, choice);
+        return detail::allgather_blocks<T>(comm, in, out, blocks, choice);
     });
 }
 template <class T, RunsCalls Comm, class Choice>
@@ -88,7 +88,7 @@ status allgather_in_place(Comm& comm, std::span<T> data, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
         const auto blocks = rank_blocks::equal(comm.size(), data.size() / comm.size(), block_element_bytes<T>);
-        return allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
+        return detail::allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
     });
 }
 template <class T, RunsCalls Comm, class Choice>
@@ -96,7 +96,7 @@ status allgatherv_in_place(Comm& comm, std::span<T> data, std::span<const std::s
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         if (const status bad = check_sum(data.size(), blocks)) return comm.refuse(bad);
-        return allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
+        return detail::allgather_blocks<T>(comm, own_block(data, blocks, comm.rank()), data, blocks, choice);
     });
 }
 

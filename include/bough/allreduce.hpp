@@ -72,9 +72,9 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
                             detail::signature_of<T>(op, in.size(), 0)};
         typed.exact = is_exact_v<O, T>;
         if constexpr (std::same_as<Choice, automatic>) {
-            return run_and_remember<goal::allreduce, O>(comm, typed, choice);
+            return detail::run_and_remember<goal::allreduce, O>(comm, typed, choice);
         } else {
-            return run_choice<goal::allreduce>(comm, typed, choice, over_trees<tree_allreduce>{});
+            return detail::run_choice<goal::allreduce>(comm, typed, choice, over_trees<tree_allreduce>{});
         }
     });
 }

@@ -94,7 +94,7 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
         if (status said;
             detail::repeat_call<goal::alltoall, void>(comm, typed.in, typed.out, typed.count, 0, nullptr, choice, said))
             return said;
-        return run_blocks<goal::alltoall, void>(comm, typed, comm.size() * comm.size(), choice);
+        return detail::run_blocks<goal::alltoall, void>(comm, typed, comm.size() * comm.size(), choice);
     });
 }
 
@@ -124,9 +124,9 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
         typed.column_offsets = column.offsets();
         const auto straight = [&] {
             if constexpr (std::same_as<Choice, automatic>)
-                return run_cut<goal::alltoall>(comm, typed, ranks * ranks, pairwise_alltoall{});
+                return detail::run_cut<goal::alltoall>(comm, typed, ranks * ranks, pairwise_alltoall{});
             else
-                return run_cut<goal::alltoall>(comm, typed, ranks * ranks, choice);
+                return detail::run_cut<goal::alltoall>(comm, typed, ranks * ranks, choice);
         };
         return most == nullptr ? straight()
                                : detail::run_in_slots(comm, typed, row, column, most->elements, choice, straight);

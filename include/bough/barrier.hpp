@@ -39,9 +39,10 @@ status run_barrier(Comm& comm, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const typed_call<std::byte> typed{.at = {.size = comm.size()}};
         if constexpr (std::same_as<Choice, automatic>)
-            return run_and_remember<goal::barrier, void>(comm, typed, choice);
+            return detail::run_and_remember<goal::barrier, void>(comm, typed, choice);
         else
-            return run_choice<goal::barrier>(comm, typed, choice, [](const auto& algorithm) { return algorithm; });
+            return detail::run_choice<goal::barrier>(comm, typed, choice,
+                                                     [](const auto& algorithm) { return algorithm; });
     });
 }
 

@@ -113,9 +113,9 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
         contiguous_call<Comm> whole(comm);
         const auto run = [&] {
             if constexpr (std::same_as<Choice, automatic>)
-                return run_automatic<Goal>(whole, bytes, choice);
+                return detail::run_automatic<Goal>(whole, bytes, choice);
             else
-                return run_choice<Goal>(whole, bytes, choice, trees);
+                return detail::run_choice<Goal>(whole, bytes, choice, trees);
         };
         return comm.then(run(), [&list, writes] {
             if (writes) list.unpack();

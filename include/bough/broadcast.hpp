@@ -52,9 +52,9 @@ status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& cho
                             .count = data.size()};
         typed.signature = signature_of<T, void>(data.size(), from.rank);
         if constexpr (std::same_as<Choice, automatic>) {
-            return run_and_remember<goal::broadcast, void>(comm, typed, choice);
+            return detail::run_and_remember<goal::broadcast, void>(comm, typed, choice);
         } else {
-            return run_choice<goal::broadcast>(comm, typed, choice, over_trees<tree_broadcast>{});
+            return detail::run_choice<goal::broadcast>(comm, typed, choice, over_trees<tree_broadcast>{});
         }
     });
 }

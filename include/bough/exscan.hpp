@@ -63,9 +63,9 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
         typed.exact = is_exact_v<O, T>;
         typed.signature = detail::signature_of<T>(op, in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
-            return run_and_remember<goal::exscan, O>(comm, typed, choice);
+            return detail::run_and_remember<goal::exscan, O>(comm, typed, choice);
         else
-            return run_choice<goal::exscan>(comm, typed, choice, [](const auto& c) { return c; });
+            return detail::run_choice<goal::exscan>(comm, typed, choice, [](const auto& c) { return c; });
     });
 }
 

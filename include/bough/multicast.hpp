@@ -103,7 +103,7 @@ status multicast_typed(Comm& comm, const typed_call<T>& given, const participant
         if (const status bad = check_members(sorted_members({members.begin(), members.end()}), comm.size()))
             return comm.refuse(bad);
         if (who.place(comm.rank()) == no_rank)
-            return run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
+            return detail::run_choice<goal::multicast>(comm, typed, fnomial{}, wrap); // nothing to do
         const broadcast_plan* best = choose_multicast(comm, typed, members);
         if (best == nullptr) return refuse_choice(comm);
         using among = multicast_among<any_algorithm>;
@@ -111,13 +111,13 @@ status multicast_typed(Comm& comm, const typed_call<T>& given, const participant
         return run_typed(comm, plan<goal::multicast, among>(algorithm, {typed.at.size, typed.at.root, best->blocks()}),
                          typed);
     } else if constexpr (TreeSource<Choice>) {
-        return run_choice<goal::multicast>(comm, typed, choice, wrap);
+        return detail::run_choice<goal::multicast>(comm, typed, choice, wrap);
     } else {
         goal::multicast wanted{{members.begin(), members.end()}};
         std::sort(wanted.members.begin(), wanted.members.end());
         if (!(choice.goal() == wanted))
             return comm.refuse(invalid_argument("members: not those of the given plan or algorithm"));
-        return run_choice<goal::multicast>(comm, typed, choice, wrap);
+        return detail::run_choice<goal::multicast>(comm, typed, choice, wrap);
     }
 }
 

@@ -54,11 +54,11 @@ status multicasts_typed(Comm& comm, const typed_call<T>& typed, std::span<const 
     if (const status bad = asked.check(typed.at)) return comm.refuse(bad);
     const auto unchanged = [](const auto& c) { return c; };
     if constexpr (std::same_as<Choice, automatic>) {
-        return run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), unchanged);
+        return detail::run_choice<goal::multicasts>(comm, typed, order_of_equals(asked.wanted, comm.size()), unchanged);
     } else {
         if (!(choice.goal() == asked.goal()))
             return comm.refuse(invalid_argument("wanted: not the multicasts of the given plan or algorithm"));
-        return run_choice<goal::multicasts>(comm, typed, choice, unchanged);
+        return detail::run_choice<goal::multicasts>(comm, typed, choice, unchanged);
     }
 }
 

@@ -71,9 +71,9 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
                             detail::signature_of<T>(op, in.size(), to.rank)};
         typed.exact = is_exact_v<O, T>;
         if constexpr (!std::same_as<Choice, automatic>) {
-            return run_choice<goal::reduce>(comm, typed, choice, over_trees<tree_reduce>{});
+            return detail::run_choice<goal::reduce>(comm, typed, choice, over_trees<tree_reduce>{});
         } else {
-            return run_and_remember<goal::reduce, O>(comm, typed, choice);
+            return detail::run_and_remember<goal::reduce, O>(comm, typed, choice);
         }
     });
 }

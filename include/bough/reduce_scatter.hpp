@@ -79,7 +79,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
     typed.out_part = {comm.rank(), own.size()};
     typed.offsets = blocks.offsets();
     typed.signature = detail::signature_of<T>(op, blocks.signature_count(), 0);
-    return run_blocks<goal::reduce_scatter, O>(comm, typed, comm.size(), choice);
+    return detail::run_blocks<goal::reduce_scatter, O>(comm, typed, comm.size(), choice);
 }
 // An op that combines states, as exact_sum.
 template <class T, RunsCalls Comm, class O, class Choice>
@@ -98,7 +98,7 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
     }
     return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
         const std::span<S> mine = own_block(states, blocks, comm.rank());
-        const status ended = reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
+        const status ended = detail::reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
         return comm.then(ended, [&held, mine, own] {
             for (std::size_t i = 0; i != own.size(); ++i) own[i] = held.lower(mine[i]);
         });
@@ -109,7 +109,7 @@ template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
-        return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
+        return detail::reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
 template <class T, RunsCalls Comm, class O, class Choice>
@@ -117,7 +117,7 @@ status run_reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, 
                            const O& op, const Choice& choice) {
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
-        return reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
+        return detail::reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
 }
 template <class T, RunsCalls Comm, class O, class Choice>
@@ -125,7 +125,7 @@ status reduce_scatter_in_place(Comm& comm, std::span<T> data, const O& op, const
     return guard_call(comm, [&]() -> status {
         if (const status bad = check_equal_cut(data.size(), comm.size())) return comm.refuse(bad);
         const auto blocks = rank_blocks::equal(comm.size(), data.size() / comm.size(), block_element_bytes<T>);
-        return reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+        return detail::reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
     });
 }
 template <class T, RunsCalls Comm, class O, class Choice>
@@ -134,7 +134,7 @@ status reduce_scatterv_in_place(Comm& comm, std::span<T> data, std::span<const s
     return guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         if (const status bad = check_sum(data.size(), blocks)) return comm.refuse(bad);
-        return reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
+        return detail::reduce_scatter_blocks<T>(comm, data, own_block(data, blocks, comm.rank()), blocks, op, choice);
     });
 }
 

@@ -74,11 +74,11 @@ status run_chosen(Comm& comm, const typed_call<std::byte>& typed, const Choice& 
     if constexpr (std::same_as<Choice, automatic>)
         return run_time_automatic<goal_type>(comm, typed, choice);
     else if constexpr (std::same_as<goal_type, goal::alltoall>)
-        return run_cut<goal_type>(comm, typed, comm.size() * comm.size(), choice);
+        return detail::run_cut<goal_type>(comm, typed, comm.size() * comm.size(), choice);
     else if constexpr (cuts)
-        return run_cut<goal_type>(comm, typed, comm.size(), choice, typename Forms::trees{});
+        return detail::run_cut<goal_type>(comm, typed, comm.size(), choice, typename Forms::trees{});
     else
-        return run_choice<goal_type>(comm, typed, choice, typename Forms::trees{});
+        return detail::run_choice<goal_type>(comm, typed, choice, typename Forms::trees{});
 }
 
 // --- the forms ---

@@ -59,9 +59,9 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
         typed.exact = is_exact_v<O, T>;
         typed.signature = detail::signature_of<T>(op, in.size(), 0);
         if constexpr (std::same_as<Choice, automatic>)
-            return run_and_remember<goal::scan, O>(comm, typed, choice);
+            return detail::run_and_remember<goal::scan, O>(comm, typed, choice);
         else
-            return run_choice<goal::scan>(comm, typed, choice, [](const auto& c) { return c; });
+            return detail::run_choice<goal::scan>(comm, typed, choice, [](const auto& c) { return c; });
     });
 }
 

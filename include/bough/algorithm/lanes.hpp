@@ -123,7 +123,7 @@ private:
 
     template <class G>
     constexpr auto inner_algorithm() const {
-        return algorithm_for<G>(inner);
+        return bough::algorithm_for<G>(inner);
     }
     constexpr auto outer_algorithm() const { return detail::level_algorithm<Goal>(outer); }
     template <class G>
@@ -243,8 +243,8 @@ private:
     static constexpr bool claims_exact() {
         bool found = detail::claims_exact_v<decltype(detail::level_algorithm<Goal>(std::declval<const Outer&>()))>;
         if constexpr (reduces)
-            found = found ||
-                    detail::claims_exact_v<decltype(algorithm_for<goal::reduce_scatter>(std::declval<const Inner&>()))>;
+            found = found || detail::claims_exact_v<decltype(bough::algorithm_for<goal::reduce_scatter>(
+                                 std::declval<const Inner&>()))>;
         return found;
     }
 

@@ -172,14 +172,14 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
     if constexpr (is_plan<Choice>::value)
         planned = choice.size() != comm.size() ? blocks : choice.blocks();
     else if constexpr (!TreeSource<Choice>)
-        planned = algorithm_for<Goal>(choice).natural_blocks(comm.size());
+        planned = bough::algorithm_for<Goal>(choice).natural_blocks(comm.size());
     if (may_cut ? planned == 0 || planned % blocks != 0 : planned != blocks)
         return comm.refuse(invalid_argument(may_cut ? "plan: must have as many blocks for every rank"
                                             : Goal::kind == goal::alltoall::kind
                                                 ? "plan: must have one block for every two ranks"
                                                 : "plan: must have one block for every rank"));
     const block_t pieces = planned / blocks;
-    if (pieces == 1) return run_choice<Goal>(comm, typed, choice, trees);
+    if (pieces == 1) return detail::run_choice<Goal>(comm, typed, choice, trees);
     typed_call<T> cut = typed;
     cut.in_part.first_block *= pieces;
     cut.out_part.first_block *= pieces;
@@ -192,7 +192,7 @@ status run_cut(Comm& comm, const typed_call<T>& typed, block_t blocks, const Cho
         cut.repeat = pieces;
     }
     cut.offsets = offsets;
-    return run_choice<Goal>(comm, cut, choice, trees);
+    return detail::run_choice<Goal>(comm, cut, choice, trees);
 }
 
 // The same, or the plan that the costs choose among the standard candidates; such a call is remembered.
@@ -201,9 +201,9 @@ template <class Goal, class O, RunsCalls Comm, class T, class Choice, class Tree
 status run_blocks(Comm& comm, const typed_call<T>& typed, block_t blocks, const Choice& choice,
                   const Trees& trees = {}) {
     if constexpr (std::same_as<Choice, automatic>)
-        return run_and_remember<Goal, O>(comm, typed, choice);
+        return detail::run_and_remember<Goal, O>(comm, typed, choice);
     else
-        return run_cut<Goal>(comm, typed, blocks, choice, trees);
+        return detail::run_cut<Goal>(comm, typed, blocks, choice, trees);
 }
 
 } // namespace bough::detail

@@ -3,7 +3,7 @@
 // element of so many bytes.
 //
 //   contiguous_call<Comm> whole(comm);
-//   return run_automatic<goal::allreduce>(whole, bytes, automatic{}); // a typed_call<std::byte>
+//   return detail::run_automatic<goal::allreduce>(whole, bytes, automatic{}); // a typed_call<std::byte>
 // It wraps the communicator or initiator on which the front door would run
 // (bough/call/runs_calls.hpp).
 #ifndef BOUGH_CALL_CONTIGUOUS_CALL_HPP

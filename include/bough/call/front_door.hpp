@@ -208,7 +208,7 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
         if (const status bad = check_first_use(comm, choice, !typed.commutative)) return comm.refuse(bad);
         return run_typed(comm, choice, typed);
     } else {
-        const auto algorithm = algorithm_for<Goal>(trees(choice));
+        const auto algorithm = bough::algorithm_for<Goal>(trees(choice));
         if constexpr (std::same_as<decltype(algorithm), const any_algorithm>)
             if (!algorithm.serves_kind(Goal::kind))
                 return comm.refuse(invalid_argument("algorithm: is one of another collective"));
@@ -324,7 +324,7 @@ bool is_followed([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<
 template <class Goal, RunsPlans Comm, class T>
 status run_best(Comm& comm, const typed_call<T>& typed, const automatic& wanted, const lateness& late = {}) {
     const std::uint8_t size_class = size_class_of(typed.count * typed.element_bytes);
-    const auto* best = automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1, late);
+    const auto* best = detail::automatic_plan<Goal>(comm, typed, size_class, wanted.required, 1, late);
     if (best == nullptr) return detail::refuse_choice(comm);
     if (!wanted.late_ranks) return detail::run_typed(comm, *best, typed);
     typed_call<T> expects_late = typed;

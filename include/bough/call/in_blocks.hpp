@@ -61,7 +61,7 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
         if constexpr (std::same_as<Choice, automatic>) {
             const requirements& needed = choice.required;
             const bool is_its =
-                !needed.bracket.claimed() || needed.bracket == algorithm_for<Goal>(by_owner{}).bracket(typed.at);
+                !needed.bracket.claimed() || needed.bracket == bough::algorithm_for<Goal>(by_owner{}).bracket(typed.at);
             if (needed.any_partition || !is_its) {
                 status s = invalid_argument("choice: blocks of encoded values have not the bits that are required");
                 s.code = errc::unsupported;

@@ -43,7 +43,7 @@ bool chosen_in_series([[maybe_unused]] const Choice& choice) {
     if constexpr (is_plan<Choice>::value)
         return combines_in_series(choice.algorithm());
     else if constexpr (ServesGoal<Choice, Goal>)
-        return combines_in_series(algorithm_for<Goal>(choice));
+        return combines_in_series(bough::algorithm_for<Goal>(choice));
     else
         return false; // a tree source
 }
@@ -53,7 +53,7 @@ template <class Goal, RunsCalls Comm, class T, class Choice>
 status run_choice_in_series([[maybe_unused]] Comm& comm, [[maybe_unused]] const typed_call<T>& typed,
                             [[maybe_unused]] const Choice& choice) {
     if constexpr (is_plan<Choice>::value || ServesGoal<Choice, Goal>)
-        return run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
+        return detail::run_choice<Goal>(comm, typed, choice, [](const auto& c) { return c; });
     else
         return {}; // a tree source
 }
@@ -73,8 +73,9 @@ bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& 
             constexpr auto narrowing = static_cast<std::uint32_t>(wire_size_v<state> / wire_size_v<T>);
             typed.exact = is_exact_v<O, state>;
             const std::uint8_t size_class = size_class_of(typed.count * wire_size_v<state>);
-            const auto* best =
-                choice.late_ranks ? nullptr : automatic_plan<Goal>(comm, typed, size_class, choice.required, narrowing);
+            const auto* best = choice.late_ranks
+                                   ? nullptr
+                                   : detail::automatic_plan<Goal>(comm, typed, size_class, choice.required, narrowing);
             runs = best != nullptr && combines_in_series(best->algorithm());
             if (!runs) return {};
             typed.op.state = &comm.hold(op);

@@ -47,12 +47,12 @@ BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_
 template <class Goal, class O, RunsPlans Comm, class T>
 status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
-        const status result = run_automatic<Goal>(comm, typed, wanted);
+        const status result = detail::run_automatic<Goal>(comm, typed, wanted);
         if (!result && wanted == automatic{} && has_equal_blocks(typed) && !detail::is_followed<Goal>(comm, typed))
             comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
         return result;
     } else {
-        return run_automatic<Goal>(comm, typed, wanted);
+        return detail::run_automatic<Goal>(comm, typed, wanted);
     }
 }
 

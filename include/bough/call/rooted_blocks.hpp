@@ -44,11 +44,12 @@ struct rooted_blocks {
             if (is_root) typed.in = whole.data(), typed.in_part = all;
         }
         (blocks.are_agreed() ? typed.offsets : typed.row_offsets) = blocks.offsets();
-        if (status said; blocks.offsets().empty() && repeat_call<Goal, void>(comm, typed.in, typed.out, typed.count,
-                                                                             at.rank, nullptr, choice, said))
+        if (status said;
+            blocks.offsets().empty() &&
+            detail::repeat_call<Goal, void>(comm, typed.in, typed.out, typed.count, at.rank, nullptr, choice, said))
             return said;
         typed.signature = signature_of<T, void>(blocks.signature_count(), at.rank);
-        return run_blocks<Goal, void>(comm, typed, comm.size(), choice, over_trees<TreeAlgorithm>{});
+        return detail::run_blocks<Goal, void>(comm, typed, comm.size(), choice, over_trees<TreeAlgorithm>{});
     }
     template <class T, RunsCalls Comm, class Choice>
     static status apart(Comm& comm, std::span<const T> in, std::span<T> out, const rank_blocks& blocks, root at,

@@ -134,7 +134,7 @@ const void* run_time_door(bool commutative, bool exact) noexcept {
 // run_automatic(), and remembers a blocking call that has run well, for repeat_elements().
 template <class Goal, RunsPlans Comm>
 status run_time_automatic(Comm& comm, const typed_call<std::byte>& typed, const automatic& wanted) {
-    const status result = run_automatic<Goal>(comm, typed, wanted);
+    const status result = detail::run_automatic<Goal>(comm, typed, wanted);
     if constexpr (RepeatsCalls<Comm>)
         if (!result && wanted == automatic{} && has_equal_blocks(typed) && !detail::is_followed<Goal>(comm, typed))
             comm.keep_repeated({run_time_door<Goal>(typed.commutative, typed.exact), typed.count, typed.at.root},

@@ -82,9 +82,9 @@ public:
     // An algorithm, or the one that a family has for the goal.
     template <class Goal, ServesGoal<Goal> C>
     static any_algorithm of(const C& choice) {
-        static_assert(serves_v<std::remove_cvref_t<decltype(algorithm_for<Goal>(choice))>, Goal>,
+        static_assert(serves_v<std::remove_cvref_t<decltype(bough::algorithm_for<Goal>(choice))>, Goal>,
                       "bough: this algorithm is one of another collective");
-        return algorithm_for<Goal>(choice);
+        return bough::algorithm_for<Goal>(choice);
     }
 
     // The members of an Algorithm.

@@ -102,7 +102,7 @@ constexpr auto algorithm_for(const C& choice) {
 // ok.
 template <class Goal, ServesGoal<Goal> C>
 constexpr auto make_plan(const C& choice, dimensions at) {
-    return plan<Goal, decltype(algorithm_for<Goal>(choice))>(algorithm_for<Goal>(choice), at);
+    return plan<Goal, decltype(bough::algorithm_for<Goal>(choice))>(bough::algorithm_for<Goal>(choice), at);
 }
 
 // For dimensions that may be wrong, ask check_plan first.

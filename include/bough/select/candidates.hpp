@@ -51,7 +51,7 @@ template <class Goal, ServesGoal<Goal>... C>
 candidate_list candidates(const C&... choices) {
     candidate_list made{Goal::kind, {}};
     made.list.reserve(sizeof...(C));
-    (made.add(algorithm_for<Goal>(choices)), ...);
+    (made.add(bough::algorithm_for<Goal>(choices)), ...);
     return made;
 }
 

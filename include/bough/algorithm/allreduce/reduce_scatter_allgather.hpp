@@ -111,10 +111,10 @@ struct reduce_scatter_allgather {
     constexpr bracket_class bracket(const dimensions& at) const { return claims_of(first_half(), at).bracket; }
 
 private:
-    constexpr auto first_half() const { return algorithm_for<goal::reduce_scatter>(reduce_scatter); }
-    constexpr auto second_half() const { return algorithm_for<goal::allgather>(allgather); }
-    using first_algorithm = decltype(algorithm_for<goal::reduce_scatter>(ReduceScatter{}));
-    using second_algorithm = decltype(algorithm_for<goal::allgather>(Allgather{}));
+    constexpr auto first_half() const { return bough::algorithm_for<goal::reduce_scatter>(reduce_scatter); }
+    constexpr auto second_half() const { return bough::algorithm_for<goal::allgather>(allgather); }
+    using first_algorithm = decltype(bough::algorithm_for<goal::reduce_scatter>(ReduceScatter{}));
+    using second_algorithm = decltype(bough::algorithm_for<goal::allgather>(Allgather{}));
     static_assert(serves_v<first_algorithm, goal::reduce_scatter>, "bough: the first half must be a reduce_scatter");
     static_assert(serves_v<second_algorithm, goal::allgather>, "bough: the second half must be an allgather");
     template <class A>

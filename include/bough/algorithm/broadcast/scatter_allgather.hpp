@@ -91,7 +91,7 @@ constexpr auto scatter_of(const S& choice) {
     if constexpr (TreeSource<S>)
         return tree_scatter<S>{choice};
     else
-        return algorithm_for<goal::scatter>(choice);
+        return bough::algorithm_for<goal::scatter>(choice);
 }
 
 } // namespace detail
@@ -107,7 +107,7 @@ struct scatter_allgather {
         sink first{out, at.root, rank == at.root, false};
         detail::scatter_of(scatter_choice).emit(at, rank, first);
         sink second{out, at.root, rank == at.root, true};
-        algorithm_for<goal::allgather>(allgather_choice).emit(at, rank, second);
+        bough::algorithm_for<goal::allgather>(allgather_choice).emit(at, rank, second);
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     template <int = 0>
@@ -117,7 +117,7 @@ struct scatter_allgather {
     constexpr status check(const dimensions& at) const {
         if (const status bad = detail::check_block_per_rank(at)) return bad;
         if (const status bad = detail::scatter_of(scatter_choice).check(at)) return bad;
-        return algorithm_for<goal::allgather>(allgather_choice).check(at);
+        return bough::algorithm_for<goal::allgather>(allgather_choice).check(at);
     }
     constexpr label text() const {
         return label("scatter_allgather").field(label_of(scatter_choice)).field(label_of(allgather_choice));

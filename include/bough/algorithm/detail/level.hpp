@@ -23,7 +23,7 @@ namespace detail {
 template <class Goal, class C>
 constexpr auto level_algorithm(const C& choice) {
     if constexpr (!TreeSource<C>)
-        return algorithm_for<Goal>(choice);
+        return bough::algorithm_for<Goal>(choice);
     else if constexpr (std::same_as<Goal, goal::reduce>)
         return tree_reduce<C>{choice};
     else if constexpr (std::same_as<Goal, goal::allreduce>)

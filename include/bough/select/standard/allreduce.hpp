@@ -45,9 +45,9 @@ struct standard_set<goal::allreduce> {
         for (std::uint32_t halved = 1; halved <= 2 && halved + 1 < levels.size(); ++halved)
             made.add(per_level_allreduce{.levels = levels.halved_first(halved)});
         for (const rank_t ports : {1u, 2u, 3u}) // several messages at a time
-            if (ports < 2 || ports < at.size) made.add(algorithm_for<goal::allreduce>(circulant{ports}));
-        made.add(algorithm_for<goal::allreduce>(lowest_bit_first{}));
-        made.add(algorithm_for<goal::allreduce>(ring{}));
+            if (ports < 2 || ports < at.size) made.add(bough::algorithm_for<goal::allreduce>(circulant{ports}));
+        made.add(bough::algorithm_for<goal::allreduce>(lowest_bit_first{}));
+        made.add(bough::algorithm_for<goal::allreduce>(ring{}));
         detail::add_segmented(made, double_tree_allreduce{}, at, what, 256); // few peers, and few rounds
         if (what.late < at.size) detail::add_segmented(made, late_rank_allreduce{what.late}, at, what);
     }
