@@ -133,14 +133,15 @@ public:
         return core_->repeated.find(key, core_->plans);
     }
     void keep_repeated(const detail::repeat_key& key, const call& c) noexcept {
-        if (!core_->reporter.recorded.has_hook()) core_->repeated.keep(key, c, core_->plans);
+        if (!checked_core().reporter.recorded.has_hook()) checked_core().repeated.keep(key, c, checked_core().plans);
     }
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {
         return run_guarded(*again.plan, [&] {
-            return core_->repeat(*again.plan, again.what)
+            return checked_core().repeat(*again.plan, again.what)
                        ? status{}
-                       : core_->start(again.plan->blocking, again.plan->work, again.what.made, again.what.signature);
+                       : checked_core().start(again.plan->blocking, again.plan->work, again.what.made,
+                                              again.what.signature);
         });
     }
     template <class P>
@@ -188,6 +189,8 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_.core(); }
 
 private:
+    // Later in a call: not checked again.
+    detail::communicator_core<T>& checked_core() const noexcept { return *core_; }
     status run_bound(detail::bound_plan& bound, const call& c, const call_signature& full);
     // Starts a blocking call by `start`, and waits for its end.
     template <class F>
@@ -195,7 +198,7 @@ private:
         bound.is_waiting = true;
         const status result = run_caught(bound, start);
         bound.is_waiting = false;
-        core_->repeated.ran(bound);
+        checked_core().repeated.ran(bound);
         return result;
     }
     template <class F>
@@ -213,7 +216,7 @@ private:
     }
     template <class F>
     status start_and_wait(detail::bound_plan& bound, F& start) {
-        if (!core_->is_plain()) [[unlikely]]
+        if (!checked_core().is_plain()) [[unlikely]]
             return start_and_wait_with_care(bound, start);
         if (const status bad = start()) return bad;
         return shared_session()->wait(bound.blocking);
@@ -221,10 +224,10 @@ private:
 
     template <class F>
     BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
-        BOUGH_EXPECTS(!core_->in_hook(), "while_waiting: makes a blocking call on the communicator that waits");
+        BOUGH_EXPECTS(!checked_core().in_hook(), "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;
-        const status result = shared_session()->wait(bound.blocking, core_->hook());
-        if (result) core_->report_failure(result);
+        const status result = shared_session()->wait(bound.blocking, checked_core().hook());
+        if (result) checked_core().report_failure(result);
         return result;
     }
 
@@ -244,8 +247,8 @@ communicator<T>::communicator(std::shared_ptr<session<T>> shared, std::vector<ra
 // Compiled once for all plans.
 template <class T>
 status communicator<T>::run_bound(detail::bound_plan& bound, const call& c, const call_signature& full) {
-    if (!bound.is_named) core_->name_plan(bound);
-    return run_guarded(bound, [&] { return core_->start(bound.blocking, bound.work, c, full); });
+    if (!bound.is_named) checked_core().name_plan(bound);
+    return run_guarded(bound, [&] { return checked_core().start(bound.blocking, bound.work, c, full); });
 }
 
 } // namespace bough

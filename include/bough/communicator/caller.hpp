@@ -8,6 +8,7 @@
 #define BOUGH_COMMUNICATOR_CALLER_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/contract.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -30,9 +31,12 @@ public:
         if (core_ && count(~std::uint32_t{0}) == 0) tell();
     }
 
-    const std::shared_ptr<Core>& core() const noexcept { return core_; }
-    Core* operator->() const noexcept { return core_.get(); }
-    Core& operator*() const noexcept { return *core_; }
+    const std::shared_ptr<Core>& core() const noexcept {
+        BOUGH_EXPECTS(core_ != nullptr, "communicator: it has been moved from, so it has no ranks");
+        return core_;
+    }
+    Core* operator->() const noexcept { return core().get(); }
+    Core& operator*() const noexcept { return *core_; } // unchecked, for what a call does after its first step
 
 private:
     // Whoever polls the session may end a call that has waited for its turn.
