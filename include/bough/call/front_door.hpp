@@ -279,15 +279,15 @@ const plan<Goal, any_algorithm>* plan_of_key(Comm& comm, rank_t size, const choi
         what.late = key.late.rank;
         what.late_ns = key.late.ns();
         const any_cost_model& costs = comm.options().costs;
-        const dimensions at{.size = size, .root = key.root};
+        const dimensions asked{.size = size, .root = key.root};
         const chosen* like = nullptr;
         choice_key other = key;
-        if (other.root = priced_root<Goal>(at);
+        if (other.root = priced_root<Goal>(asked);
             other.root != key.root && costs.homogeneous() && what.network == nullptr)
             like = comm.template remember_plan<chosen>(other, [&] {
                 return standard_plan<Goal>({size, other.root}, what, costs, key.needed, nullptr);
             });
-        return standard_plan<Goal>(at, what, costs, key.needed, like);
+        return standard_plan<Goal>(asked, what, costs, key.needed, like);
     });
 }
 // The same for this call. `narrowing`: problem::narrowing. `late`: the rank that is expected to come

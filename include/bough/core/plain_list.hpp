@@ -38,7 +38,7 @@ public:
     constexpr plain_list() noexcept = default;
     constexpr explicit plain_list(std::size_t count, const E& value = E()) { resize(count, value); }
     template <class I>
-    requires(!std::is_arithmetic_v<I>) constexpr plain_list(I first, I last) { assign(first, last); }
+    requires(!std::is_arithmetic_v<I>) constexpr plain_list(I from, I until) { assign(from, until); }
     constexpr plain_list(const plain_list& other) { assign(other.begin(), other.end()); }
     constexpr plain_list(plain_list&& other) noexcept
         : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
