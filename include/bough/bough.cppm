@@ -36,6 +36,7 @@ module;
 #include <iosfwd>
 #include <iterator>
 #include <limits>
+#include <list>
 #include <locale>
 #include <map>
 #include <memory>
@@ -54,6 +55,7 @@ module;
 #include <type_traits>
 #include <typeinfo>
 #include <utility>
+#include <variant>
 #include <vector>
 #if __has_include(<unistd.h>)
 #include <fcntl.h>

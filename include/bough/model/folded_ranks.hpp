@@ -23,6 +23,7 @@
 
 namespace bough::inline BOUGH_ABI::model {
 
+// The way of the messages from one rank to another.
 struct channel {
     rank_t from, to;
 };
