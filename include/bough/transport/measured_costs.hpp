@@ -30,7 +30,7 @@ inline constexpr measured_costs shared_memory_costs{{.message_latency_ns = 70,
 // long for each message.
 inline constexpr measured_costs tcp_costs{
     {.message_latency_ns = 2000, .overhead = {2000, 0.05}, .gap = {0, 0.1}, .combine = {20, 0.1}, .copy = {20, 0.05}},
-    5000};
+    2500};
 // On one node, with Open MPI and MPICH.
 inline constexpr measured_costs mpi_costs{
     {.message_latency_ns = 300, .overhead = {200, 0.1}, .gap = {0, 0.05}, .combine = {10, 0.05}, .copy = {10, 0.05}},

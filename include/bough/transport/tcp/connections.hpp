@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <thread>
 #include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -52,7 +53,7 @@ public:
           unsent_(ranks_of(group)), links_(ranks_of(group), {options.unexpected_bytes_per_peer, window_of(options)},
                                            memory_, loop_, unsent_, watch_, ends_),
           membership_(group, mine_, options, links_), linger_ns_(options.linger_ns),
-          spins_(size() > cores() ? 0 : 300) {}
+          turns_(size() > cores() ? yields : spins) {}
     tcp_connections(const tcp_connections&) = delete;
     tcp_connections& operator=(const tcp_connections&) = delete;
     ~tcp_connections() {
@@ -155,10 +156,15 @@ public:
         return ends_.has_completed(id) ? errc::ok : errc::invalid_argument;
     }
 
-    // Returns at once for a while if each rank has a core, so that the caller spins. Then sleeps
-    // until a socket is ready.
+    // Returns at once for a while if each rank has a core, so that the caller spins. Otherwise it yields the
+    // core a few times: to ranks that have something to send, and to them a rank that yields is cheaper than
+    // one that must be woken. Then it sleeps until a socket is ready.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
-        if (idle < spins_ || forked() || !ends_.empty() || loop_.has_more()) return;
+        if (forked() || !ends_.empty() || loop_.has_more()) return;
+        if (idle < turns_) {
+            if (turns_ == yields) std::this_thread::yield();
+            return;
+        }
         std::uint64_t most_ns = 50'000'000;
         // poll() will soon read what stays hot, or give up waiting.
         if (!loop_.cool_all()) most_ns = 200'000;
@@ -228,6 +234,8 @@ public:
     std::uint64_t unexpected_bytes() const noexcept { return memory_.used(); }
 
 private:
+    static constexpr std::uint32_t spins = 300; // each rank has a core
+    static constexpr std::uint32_t yields = 16;
     static rank_t ranks_of(const tcp_group& group) noexcept { return static_cast<rank_t>(group.addresses.size()); }
     static std::uint32_t window_of(const tcp_options& options) noexcept {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u));
@@ -275,7 +283,7 @@ private:
     membership_type membership_;
     std::uint64_t linger_ns_;
     std::uint32_t forks_ = forks();
-    std::uint32_t spins_; // wait() sleeps after so many polls that found nothing
+    std::uint32_t turns_; // wait() sleeps after so many polls that found nothing: spins or yields
     std::uint64_t polls_ = 0;
 };
 
