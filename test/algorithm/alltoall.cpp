@@ -9,11 +9,15 @@
 #include <bough/algorithm/alltoall/pairwise.hpp>
 #include <bough/algorithm/bruck.hpp>
 #include <bough/algorithm/pairwise.hpp>
+#include <bough/model/logp.hpp>
+#include <bough/model/walk.hpp>
 #include <bough/verify/verify_claims.hpp>
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 using namespace bough;
 
@@ -22,6 +26,8 @@ namespace {
 constexpr auto pairwise_of = [](rank_t size) { return plan_alltoall(pairwise_alltoall{}, {.size = size}); };
 constexpr auto bruck_of = [](rank_t size) { return plan_alltoall(bruck_alltoall{}, {.size = size}); };
 static_assert(test::proven_for<pairwise_of, 1, 2, 3, 4, 7, 8>());
+constexpr auto two_ahead = [](rank_t size) { return plan_alltoall(pairwise_alltoall{.ahead = 2}, {.size = size}); };
+static_assert(test::proven_for<two_ahead, 1, 2, 3, 4, 7, 8>());
 constexpr auto in_base_3 = [](rank_t size) { return plan_alltoall(bruck_alltoall{.ports = 2}, {.size = size}); };
 static_assert(test::proven_for<bruck_of, 1, 2, 3, 4, 7, 8>());
 static_assert(test::proven_for<in_base_3, 1, 2, 3, 4, 7>());
@@ -69,6 +75,43 @@ TEST_CASE("pairwise alltoall: p - 1 rounds, every block once") {
         CHECK(traits.scratch_max == 0);
         CHECK(traits.hops <= 1);
     }
+}
+
+TEST_CASE("pairwise alltoall: with sends ahead the messages are the same ones, and the waits fewer") {
+    for (const rank_t p : {1u, 2u, 3u, 4u, 7u, 8u, 13u, 16u}) {
+        const dimensions at{.size = p};
+        const model::loggops far{.message_latency_ns = 1000, .overhead = {10, 0}};
+        const auto price = [&](const auto& plan) { return model::walk(plan, far, p * p * 8).makespan_ns; };
+        const auto in_turn = plan_alltoall(pairwise_alltoall{}, at);
+        double before = price(in_turn);
+        for (const rank_t ahead : {1u, 2u, p - 2, p - 1, p, no_rank}) {
+            if (p < 3 && ahead > p) continue;
+            CAPTURE(p, ahead);
+            const auto plan = plan_alltoall(pairwise_alltoall{.ahead = ahead}, at);
+            const plan_traits traits = prove(plan), usual = prove(in_turn);
+            CHECK(traits.volume == usual.volume);
+            CHECK(traits.messages == usual.messages);
+            CHECK(traits.scratch_max == 0);
+            const double now = price(plan);
+            CHECK(now <= before);
+            if (p >= 3 && ahead + 2 >= p)
+                CHECK(now == 10.0 * (p - 1) + 1000 + 10); // the last of its sends, its way, its receive
+            before = now;
+        }
+    }
+    // All sends, then all receives, of rank 2 of 5: to 3 4 0 1, from 1 0 4 3.
+    const auto schedule = plan_alltoall(pairwise_alltoall{.ahead = 3}, {.size = 5}).schedule_of(2);
+    std::vector<rank_t> sent, received;
+    for (const step& s : schedule) {
+        if (s.verb == verb::send) {
+            CHECK(received.empty());
+            sent.push_back(s.peer);
+        }
+        if (s.verb == verb::receive) received.push_back(s.peer);
+    }
+    CHECK(sent == std::vector<rank_t>{3, 4, 0, 1});
+    CHECK(received == std::vector<rank_t>{1, 0, 4, 3});
+    CHECK(label_of(pairwise_alltoall{.ahead = 3}).c_str() == std::string("pairwise_alltoall{.ahead = 3}"));
 }
 
 TEST_CASE("Bruck's alltoall: ceil(log2 p) rounds; a block travels once for each digit 1 of its distance") {

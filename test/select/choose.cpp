@@ -20,6 +20,7 @@
 #include <bough/select/print_decision.hpp>
 #include <bough/select/standard/allgather.hpp>
 #include <bough/select/standard/allreduce.hpp>
+#include <bough/select/standard/alltoall.hpp>
 #include <bough/select/standard/barrier.hpp>
 #include <bough/select/transport_costs.hpp>
 #include <bough/tree/chain.hpp>
@@ -398,6 +399,9 @@ TEST_CASE("choose: a few ranks that share cores tell all others at once", "[sele
     CHECK(winner(goal::allreduce{}, 8, shared).starts_with("per_level in exchange{8}"));
     CHECK(winner(goal::barrier{}, 4, {.cores = 2, .switch_ns = 1500}) == "dissemination{.ports = 3}");
     CHECK(winner(goal::allgather{}, 6, shared) == "circulant_allgather{.ports = 5}");
+    CHECK(winner(goal::alltoall{}, 8, {.bytes = 512, .element_bytes = 8, .cores = 2, .switch_ns = 1500}) ==
+          "pairwise_alltoall{.ahead = 6}");
+    CHECK(winner(goal::alltoall{}, 16, {.bytes = 2048, .element_bytes = 8}) == "bruck_alltoall");
     CHECK(winner(goal::allreduce{}, 16, {.bytes = 8, .element_bytes = 8}) == "recursive_doubling");
 }
 

@@ -195,6 +195,7 @@ void for_each_algorithm(const bough::dimensions& at, F f) {
         add("lanes", compose(ring{}, circulant{}, groups));
     } else if constexpr (std::is_same_v<Goal, goal::alltoall>) {
         add("pairwise", pairwise_alltoall{});
+        add("pairwise, two sends ahead", pairwise_alltoall{.ahead = 2});
         add("bruck", bruck_alltoall{});
         add("bruck, base four", bruck_alltoall{.ports = 3});
         add("by groups", grouped_alltoall{groups});

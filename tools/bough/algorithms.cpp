@@ -185,7 +185,8 @@ std::span<const named_algorithm> named_algorithms(collective c) {
         {"inclusive_then_exclusive", "inclusive_then_exclusive", bough::inclusive_then_exclusive{}},
         {"chain", "chain_exscan", bough::chain_exscan{}}};
     static const list alltoall{
-        {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{}},
+        {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{},
+         [](bough::rank_t ahead) -> bough::any_algorithm { return bough::pairwise_alltoall{ahead}; }},
         {"bruck", "bruck_alltoall", bough::bruck_alltoall{}, [](bough::rank_t ports) -> bough::any_algorithm {
              if (ports == 0) throw usage_error("--degree", "bruck needs at least one port");
              return bough::bruck_alltoall{ports};
