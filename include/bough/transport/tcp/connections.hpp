@@ -53,7 +53,7 @@ public:
           unsent_(ranks_of(group)), links_(ranks_of(group), {options.unexpected_bytes_per_peer, window_of(options)},
                                            memory_, loop_, unsent_, watch_, ends_),
           membership_(group, mine_, options, links_), linger_ns_(options.linger_ns),
-          turns_(size() > cores() ? yields : spins) {}
+          before_sleep_(size() > cores() ? turns{0, 16} : turns{300, 0}) {}
     tcp_connections(const tcp_connections&) = delete;
     tcp_connections& operator=(const tcp_connections&) = delete;
     ~tcp_connections() {
@@ -161,10 +161,8 @@ public:
     // one that must be woken. Then it sleeps until a socket is ready.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (forked() || !ends_.empty() || loop_.has_more()) return;
-        if (idle < turns_) {
-            if (turns_ == yields) std::this_thread::yield();
-            return;
-        }
+        if (idle <= before_sleep_.spins) return;
+        if (idle <= before_sleep_.yields && (deadline_ns == 0 || steady_now_ns() < deadline_ns)) return yield();
         std::uint64_t most_ns = 50'000'000;
         // poll() will soon read what stays hot, or give up waiting.
         if (!loop_.cool_all()) most_ns = 200'000;
@@ -234,8 +232,16 @@ public:
     std::uint64_t unexpected_bytes() const noexcept { return memory_.used(); }
 
 private:
-    static constexpr std::uint32_t spins = 300; // each rank has a core
-    static constexpr std::uint32_t yields = 16;
+    struct turns { // how many polls may find nothing before wait() sleeps
+        std::uint32_t spins, yields;
+    };
+    // After that a poll finds what any link has. Most polls look at the hot links alone, each by a read; if
+    // there are many of them, one question to the event loop is cheaper.
+    void yield() {
+        if (loop_.hot().size() > 4) loop_.cool_all();
+        std::this_thread::yield();
+        if (loop_.is_watching()) loop_.turn(0);
+    }
     static rank_t ranks_of(const tcp_group& group) noexcept { return static_cast<rank_t>(group.addresses.size()); }
     static std::uint32_t window_of(const tcp_options& options) noexcept {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u));
@@ -283,7 +289,7 @@ private:
     membership_type membership_;
     std::uint64_t linger_ns_;
     std::uint32_t forks_ = forks();
-    std::uint32_t turns_; // wait() sleeps after so many polls that found nothing: spins or yields
+    turns before_sleep_;
     std::uint64_t polls_ = 0;
 };
 
