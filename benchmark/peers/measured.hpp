@@ -16,8 +16,9 @@
 //   broadcast_from_0(int&)
 // All but the last two may be missing. Inside the clock every rank rewrites its input, runs the collective, and reads its
 // whole result, which is checked; with UNTOUCHED=1 it only runs the collective. The clock of rank 0 goes on until all ranks
-// have done all calls. Bytes are those of the longest buffer of a rank, and at least 8 for each block. Rank 0 prints lines
-// of  <what> <bytes> <microseconds>,  medians of a few repetitions.
+// have done all calls. A barrier tells that; what a barrier takes by itself is subtracted. Bytes are those of the longest
+// buffer of a rank, and at least 8 for each block. Rank 0 prints lines of  <what> <bytes> <microseconds>,  medians of a few
+// repetitions.
 // WHAT="scan barrier": only these. LARGEST=65536: no longer buffers.
 #ifndef BOUGH_BENCHMARK_PEERS_MEASURED_HPP
 #define BOUGH_BENCHMARK_PEERS_MEASURED_HPP
@@ -53,20 +54,34 @@ inline void pin(unsigned rank, unsigned size) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+template <class Group>
+double median_barrier_us(Group& group) {
+    std::vector<double> us;
+    for (int i = 0; i != 25; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        group.barrier();
+        us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return median(us);
+}
+
 template <class Group, class F>
 void time_it(Group& group, const char* what, std::size_t bytes, F&& once) {
     using clock = std::chrono::steady_clock;
+    double barrier_us = 0;
     const auto us_of = [&](int operations) {
         group.barrier();
         const auto begin = clock::now();
         for (int i = 0; i != operations; ++i) once(i);
         group.barrier(); // all have done all: rank 0 may be through long before
-        return std::chrono::duration<double, std::micro>(clock::now() - begin).count() / operations;
+        const double us = std::chrono::duration<double, std::micro>(clock::now() - begin).count();
+        return std::max(us - barrier_us, 0.0) / operations;
     };
     us_of(3); // plans, pages, connections
     int operations = 5;
-    for (int i = 0; i != 2; ++i) { // some 20 ms, of which the barrier takes little
-        operations = static_cast<int>(std::clamp(20'000 / us_of(operations), 3.0, 20'000.0));
+    barrier_us = median_barrier_us(group);
+    for (int i = 0; i != 2; ++i) { // some 20 ms
+        operations = static_cast<int>(std::clamp(20'000 / std::max(us_of(operations), 0.01), 3.0, 20'000.0));
         group.broadcast_from_0(operations);
     }
     std::vector<double> us;
