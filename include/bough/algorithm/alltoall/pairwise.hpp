@@ -19,7 +19,7 @@
 // In round k, if p is a power of two, a rank exchanges with rank xor k. Otherwise it sends to the
 // rank k ahead and receives from the rank k behind. The sends of `ahead` further rounds stand before its
 // receive: no send waits for a receive here, so the engine posts all of them at once in any case. The
-// order counts where a plan is priced: with ahead = p - 2 no rank waits more than once.
+// order counts where a plan is priced: with ahead = p - 2 all messages are on their way at once.
 //
 // Picture, p = 7:  round k  0->k  1->k+1  2->k+2  ...  6->k+6 (mod 7)
 #ifndef BOUGH_ALGORITHM_ALLTOALL_PAIRWISE_HPP

@@ -14,7 +14,7 @@ namespace bough::inline BOUGH_ABI {
 
 template <>
 struct standard_set<goal::alltoall> {
-    // With more ranks a rank has too many messages.
+    // A plan with p * p messages, priced one by one if ranks share cores: few ranks alone get it twice.
     static constexpr rank_t most_ahead = 32;
     // With longer rows there is nothing to gain by fewer messages.
     static constexpr std::uint64_t most_row_bytes = std::uint64_t{1} << 22;
