@@ -6,8 +6,9 @@
 // further ones over the same transport. One thread at a time uses it. All ranks of the group make
 // the same calls in the same order; blocking calls and started ones (bough/operation.hpp) count
 // alike. If a rank makes another call, it and the others get call_mismatch. Moving a communicator
-// is cheap. This rank's part in the group ends when the last communicator over the transport, and
-// the last operation started on it, are destroyed.
+// is cheap; one that has been moved from may be destroyed or assigned to. This rank's part in the
+// group ends when the last communicator over the transport, and the last operation started on it,
+// are destroyed.
 #ifndef BOUGH_COMMUNICATOR_HPP
 #define BOUGH_COMMUNICATOR_HPP
 
@@ -133,15 +134,16 @@ public:
         return core_->repeated.find(key, core_->plans);
     }
     void keep_repeated(const detail::repeat_key& key, const call& c) noexcept {
-        if (!checked_core().reporter.recorded.has_hook()) checked_core().repeated.keep(key, c, checked_core().plans);
+        if (!core_unchecked().reporter.recorded.has_hook())
+            core_unchecked().repeated.keep(key, c, core_unchecked().plans);
     }
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {
         return run_guarded(*again.plan, [&] {
-            return checked_core().repeat(*again.plan, again.what)
+            return core_unchecked().repeat(*again.plan, again.what)
                        ? status{}
-                       : checked_core().start(again.plan->blocking, again.plan->work, again.what.made,
-                                              again.what.signature);
+                       : core_unchecked().start(again.plan->blocking, again.plan->work, again.what.made,
+                                                again.what.signature);
         });
     }
     template <class P>
@@ -189,8 +191,8 @@ public:
     const std::shared_ptr<detail::communicator_core<T>>& core() const noexcept { return core_.core(); }
 
 private:
-    // Later in a call: not checked again.
-    detail::communicator_core<T>& checked_core() const noexcept { return *core_; }
+    // For what a call does after its first access, which has checked that there is a core.
+    detail::communicator_core<T>& core_unchecked() const noexcept { return *core_; }
     status run_bound(detail::bound_plan& bound, const call& c, const call_signature& full);
     // Starts a blocking call by `start`, and waits for its end.
     template <class F>
@@ -198,7 +200,7 @@ private:
         bound.is_waiting = true;
         const status result = run_caught(bound, start);
         bound.is_waiting = false;
-        checked_core().repeated.ran(bound);
+        core_unchecked().repeated.ran(bound);
         return result;
     }
     template <class F>
@@ -216,7 +218,7 @@ private:
     }
     template <class F>
     status start_and_wait(detail::bound_plan& bound, F& start) {
-        if (!checked_core().is_plain()) [[unlikely]]
+        if (!core_unchecked().is_plain()) [[unlikely]]
             return start_and_wait_with_care(bound, start);
         if (const status bad = start()) return bad;
         return shared_session()->wait(bound.blocking);
@@ -224,10 +226,11 @@ private:
 
     template <class F>
     BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
-        BOUGH_EXPECTS(!checked_core().in_hook(), "while_waiting: makes a blocking call on the communicator that waits");
+        BOUGH_EXPECTS(!core_unchecked().in_hook(),
+                      "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;
-        const status result = shared_session()->wait(bound.blocking, checked_core().hook());
-        if (result) checked_core().report_failure(result);
+        const status result = shared_session()->wait(bound.blocking, core_unchecked().hook());
+        if (result) core_unchecked().report_failure(result);
         return result;
     }
 
@@ -247,8 +250,8 @@ communicator<T>::communicator(std::shared_ptr<session<T>> shared, std::vector<ra
 // Compiled once for all plans.
 template <class T>
 status communicator<T>::run_bound(detail::bound_plan& bound, const call& c, const call_signature& full) {
-    if (!bound.is_named) checked_core().name_plan(bound);
-    return run_guarded(bound, [&] { return checked_core().start(bound.blocking, bound.work, c, full); });
+    if (!bound.is_named) core_unchecked().name_plan(bound);
+    return run_guarded(bound, [&] { return core_unchecked().start(bound.blocking, bound.work, c, full); });
 }
 
 } // namespace bough

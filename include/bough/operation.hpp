@@ -156,9 +156,10 @@ public:
     explicit persistent_operation(detail::operation_state_base* made) noexcept : operation_handle(made) {}
     explicit persistent_operation(const status& ended) noexcept : operation_handle(ended) {}
 
-    // Pre: it is done, or has not been started. If the bound call breaks a rule, each start ends
-    // with that error.
+    // Pre: it is done, or has not been started, and has not been moved from. If the bound call breaks a
+    // rule, each start ends with that error.
     void start() {
+        BOUGH_EXPECTS(started_ != nullptr || result_, "persistent_operation: empty or moved from, it starts nothing");
         if (started_ != nullptr) started_->start();
     }
 };

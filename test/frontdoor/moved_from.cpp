@@ -59,7 +59,31 @@ TEST_CASE("frontdoor: a communicator that has been moved from says so, whatever 
     check_says_so("barrier", [](auto& comm) { barrier(comm); });
     check_says_so("start_allreduce", [&](auto& comm) { start_allreduce(comm, x, plus{}).wait(); });
     check_says_so("bind_allreduce", [&](auto& comm) { (void)bind_allreduce(comm, x, plus{}); });
+    check_says_so("report", [](auto& comm) { (void)comm.report(); });
+    check_says_so("counters", [](auto& comm) { (void)comm.counters(); });
+    check_says_so("transport", [](auto& comm) { (void)comm.transport(); });
+    check_says_so("duplicate", [](auto& comm) { (void)duplicate(comm); });
     check_says_so("split", [](auto& comm) { (void)split(comm, 0); });
     check_says_so("agree", [](auto& comm) { (void)agree(comm, 1); });
     check_says_so("shrink", [](auto& comm) { (void)shrink(comm); });
+}
+TEST_CASE("frontdoor: a persistent operation that is empty or has been moved from is done, and cannot be started") {
+    std::vector<double> x(3, 1);
+    for (const bool is_moved : {false, true}) {
+        const auto ended = bough_test::last_words_of([&] {
+            in_process world{1};
+            communicator comm{world.connect(0)};
+            persistent_operation often;
+            if (is_moved) {
+                often = bind_allreduce(comm, x, plus{});
+                persistent_operation other = std::move(often);
+                other.start();
+                other.wait();
+            }
+            often.wait();
+            if (often.done()) often.start();
+        });
+        CHECK(ended.aborted);
+        CHECK(ended.has("persistent_operation: empty or moved from, it starts nothing"));
+    }
 }
