@@ -252,7 +252,7 @@ public:
             attend_ns = core_.attend_ns(op);
             return op.done_;
         };
-        if (!wait_until(done, attend_ns, hook, op.waits_for_late())) op.end_in_child();
+        if (!wait_until(done, attend_ns, hook, op.waits_for_late()) && !op.done_) op.end_in_child();
         return op.result_;
     }
 
@@ -263,7 +263,7 @@ public:
     bool wait_until(F&& done, const std::uint64_t& deadline_ns, const waiting_hook& hook = detail::no_hook,
                     bool late = false) {
         std::uint32_t idle = 0;
-        for (std::uint32_t turn = 1; !done(); ++turn) {
+        for (std::uint32_t turn = 1; !is_torn() && !done(); ++turn) {
             if ((turn & 1023u) == 0) check_deadlines(); // even if other operations keep this rank busy
             if (turn_while_waiting()) {
                 idle = 0;
@@ -281,7 +281,7 @@ public:
                 }
             if constexpr (WaitableTransport<T>) transport().wait(idle, deadline_ns);
         }
-        return true;
+        return !is_torn();
     }
 
     // When check_deadlines() must look at this operation next, by the transport's clock. 0: at
@@ -366,7 +366,7 @@ public:
     void for_each_recorder(F&& f) {
         const lock_guard held = hold();
         if (!forked()) core_.note();
-        core_.records().for_each(f);
+        if (!is_torn()) core_.records().for_each(f);
     }
 
     // --- for bough/session/agreement.hpp, and for NIC programs (bough/nic/run/host.hpp) ---
@@ -416,7 +416,7 @@ private:
             return lock_guard(mutex_);
     }
     // Is this the child of a fork, and did another thread perhaps change the core at the fork? Then this copy
-    // is not touched. Where one thread uses the session, it has forked itself, and leaves the core whole.
+    // is not touched. Where one thread uses the session, only that thread may fork a child that uses it.
     bool is_torn() const noexcept { return has_mutex && forked(); }
     static status in_child() noexcept { return {.code = errc::forked_child}; }
     bool turn_while_waiting() {

@@ -212,7 +212,7 @@ private:
         message_room(const message_room&) = delete;
         message_room& operator=(const message_room&) = delete;
         ~message_room() {
-            if (of == nullptr) return;
+            if (of == nullptr || of->forked()) return;
             of->with_lock([this] {
                 for (const auto& [bytes, messages] : taken) of->messages().unreserve(messages, bytes);
             });
