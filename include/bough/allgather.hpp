@@ -70,7 +70,7 @@ status allgather_blocks(Comm& comm, std::span<const T> own, std::span<T> whole, 
 
 template <class T, RunsCalls Comm, class Choice>
 status run_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), in.size(), block_element_bytes<T>);
         return detail::allgather_blocks<T>(comm, in, out, blocks, choice);
     });
@@ -78,7 +78,7 @@ status run_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const 
 template <class T, RunsCalls Comm, class Choice>
 status run_allgatherv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                       const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return detail::allgather_blocks<T>(comm, in, out, blocks, choice);
     });

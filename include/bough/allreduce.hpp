@@ -62,12 +62,12 @@ status run_allreduce(Comm& comm, std::span<const T> in, std::span<T> out, const 
     if (status said; detail::repeat_call<goal::allreduce, O>(comm, in.data(), out.data(), in.size(), 0,
                                                              __builtin_addressof(op), choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         typed_call<T> typed{{.size = comm.size()},
                             in.data(),
                             out.data(),
                             in.size(),
-                            make_any_op<T>(comm.hold(op)),
+                            bough::make_any_op<T>(comm.hold(op)),
                             is_commutative_v<O>,
                             detail::signature_of<T>(op, in.size(), 0)};
         typed.exact = is_exact_v<O, T>;
@@ -86,13 +86,13 @@ requires LiftedOp<O, T> status run_allreduce(Comm& comm, std::span<const T> in, 
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
     if constexpr (requires { requires Op<std::remove_cvref_t<decltype(op.op)>, T>; })
-        if (needs_no_state<T>(op, comm.size())) return detail::run_allreduce<T>(comm, in, out, op.op, choice);
+        if (detail::needs_no_state<T>(op, comm.size())) return detail::run_allreduce<T>(comm, in, out, op.op, choice);
     if constexpr (CombinesMany<O, T>) {
         typed_call<T> typed{{.size = comm.size()}, in.data(), out.data(), in.size()};
         typed.signature = detail::signature_of<T>(op, in.size(), 0);
-        if (status said; run_in_series<goal::allreduce>(comm, typed, op, choice, said)) return said;
+        if (status said; detail::run_in_series<goal::allreduce>(comm, typed, op, choice, said)) return said;
     }
-    return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+    return detail::run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_allreduce<S>(comm, states, states, held, choice);
     });
 }
@@ -103,7 +103,7 @@ requires BlockwiseOp<O, T> status run_allreduce(Comm& comm, std::span<const T> i
                                                 const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_in_blocks<goal::allreduce>(comm, in, out, rank_t{0}, op, choice);
+    return detail::run_in_blocks<goal::allreduce>(comm, in, out, rank_t{0}, op, choice);
 }
 
 // Among the ranks that have come.

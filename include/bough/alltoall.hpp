@@ -83,13 +83,13 @@ status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> o
 
 template <class T, RunsCalls Comm, class Choice>
 status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
         if (in.size() % comm.size() != 0)
             return comm.refuse(invalid_argument("in: its length is not a multiple of the number of ranks"));
         if (out.size() != in.size()) return comm.refuse(invalid_argument("out: must be as long as the input"));
         typed_call<T> typed{.at = {.size = comm.size()}};
-        if (const status bad = alltoall_data(typed, in, out, comm.rank(), in.size() / comm.size()))
+        if (const status bad = detail::alltoall_data(typed, in, out, comm.rank(), in.size() / comm.size()))
             return comm.refuse(bad);
         if (status said;
             detail::repeat_call<goal::alltoall, void>(comm, typed.in, typed.out, typed.count, 0, nullptr, choice, said))
@@ -102,7 +102,7 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
 template <class T, RunsCalls Comm, class Choice>
 status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::size_t> send_counts, std::span<T> out,
                      std::span<const std::size_t> receive_counts, const at_most* most, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         static_assert(explain_wire<T>() && explain_choice<goal::alltoall, Choice>());
         const rank_t ranks = comm.size();
         if (send_counts.size() != ranks) return comm.refuse(invalid_argument("send_counts: one per rank is needed"));

@@ -36,7 +36,7 @@ status run_barrier(Comm& comm, const Choice& choice) {
     if (status said;
         detail::repeat_call<goal::barrier, void, std::byte>(comm, nullptr, nullptr, 0, 0, nullptr, choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         const typed_call<std::byte> typed{.at = {.size = comm.size()}};
         if constexpr (std::same_as<Choice, automatic>)
             return detail::run_and_remember<goal::barrier, void>(comm, typed, choice);

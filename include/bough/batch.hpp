@@ -96,7 +96,7 @@ namespace detail {
 template <class Goal, RunsCalls Comm, class Choice, class Trees>
 status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writes, const Choice& choice,
                  const Trees& trees) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         static_assert(explain_choice<Goal, Choice, true>());
         batch_list& list = comm.hold(given).list();
         if (const status bad = list.check(writes)) return comm.refuse(bad);

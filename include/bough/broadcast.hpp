@@ -45,7 +45,7 @@ status run_broadcast(Comm& comm, std::span<T> data, root from, const Choice& cho
     if (status said; detail::repeat_call<goal::broadcast, void>(comm, data.data(), data.data(), data.size(), from.rank,
                                                                 nullptr, choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         typed_call<T> typed{.at = {.size = comm.size(), .root = from.rank},
                             .in = data.data(),
                             .out = data.data(),

@@ -56,9 +56,9 @@ status run_exscan(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
     if (status said;
         detail::repeat_call<goal::exscan, O>(comm, in.data(), to, in.size(), 0, __builtin_addressof(op), choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = to, .count = in.size()};
-        typed.op = make_any_op<T>(comm.hold(op));
+        typed.op = bough::make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
         typed.signature = detail::signature_of<T>(op, in.size(), 0);
@@ -75,10 +75,10 @@ requires LiftedOp<O, T> status run_exscan(Comm& comm, std::span<const T> in, std
                                           const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_via_state(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
-                         [&]<class S>(std::span<S> states, const O& held) {
-                             return detail::run_exscan<S>(comm, states, states, held, choice);
-                         });
+    return detail::run_via_state(comm, in, comm.rank() == 0 ? std::span<T>() : out, op,
+                                 [&]<class S>(std::span<S> states, const O& held) {
+                                     return detail::run_exscan<S>(comm, states, states, held, choice);
+                                 });
 }
 
 template <class O, class V>

@@ -89,7 +89,7 @@ bool lacks_a_member(communicator<X>& comm) {
 // it, and make the next of these calls. So the communicator is broken.
 template <class X>
 status break_with(communicator<X>& comm, const status& why) {
-    if (lacks_a_member(comm)) return why;
+    if (why.code == errc::forked_child || detail::lacks_a_member(comm)) return why;
     if (why.code != errc::group_poisoned) comm.shared_session()->break_communicator(comm.context(), why);
     return why;
 }
@@ -273,7 +273,7 @@ template <class X, ErrorResult E>
 template <class X>
 [[nodiscard]] communicator<X> duplicate(communicator<X>& comm) {
     status s;
-    return detail::value_or_throw(duplicate(comm, s), s);
+    return detail::value_or_throw(bough::duplicate(comm, s), s);
 }
 
 // A communicator of the ranks that gave the same color, ordered by key and then by their rank in
@@ -310,7 +310,7 @@ template <class X, ErrorResult E>
 template <class X>
 [[nodiscard]] communicator<X> split(communicator<X>& comm, std::uint32_t color, std::uint32_t key = 0) {
     status s;
-    return detail::value_or_throw(split(comm, color, key, s), s);
+    return detail::value_or_throw(bough::split(comm, color, key, s), s);
 }
 
 // A communicator of these ranks of `comm`, in this order. Only they call it, with the same list; it is no
@@ -370,7 +370,7 @@ template <class X, ErrorResult E>
 template <class X>
 std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
     status s;
-    return detail::value_or_throw(agree(comm, word, s), s);
+    return detail::value_or_throw(bough::agree(comm, word, s), s);
 }
 
 // A communicator of the survivors, in their order. Every rank of the *transport* that is alive
@@ -411,7 +411,7 @@ template <class X, ErrorResult E>
 template <class X>
 [[nodiscard]] communicator<X> shrink(communicator<X>& comm) {
     status s;
-    return detail::value_or_throw(shrink(comm, s), s);
+    return detail::value_or_throw(bough::shrink(comm, s), s);
 }
 
 } // namespace bough

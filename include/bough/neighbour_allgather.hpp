@@ -41,7 +41,7 @@ namespace detail {
 template <class T, RunsCalls Comm, class Choice>
 status run_neighbour_allgather(Comm& comm, std::span<const T> in, std::span<T> out, const neighbourhood& around,
                                const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         using goal_type = goal::neighbour_allgather;
         static_assert(explain_wire<T>());
         if (const status bad = around.check(comm.size())) return comm.refuse(bad);

@@ -80,7 +80,7 @@ status run_neighbour_blocks(Comm& comm, std::span<const T> in, std::span<T> out,
 template <class T, RunsCalls Comm, class Choice>
 status run_neighbour_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const neighbourhood& around,
                               const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         if (const status bad = around.check(comm.size())) return comm.refuse(bad);
         std::size_t each = 0;
         if (const status bad = detail::check_neighbour_lengths(around, comm.rank(), in.size(), out.size(), each))
@@ -93,7 +93,7 @@ status run_neighbour_alltoall(Comm& comm, std::span<const T> in, std::span<T> ou
 template <class T, RunsCalls Comm, class F, class Choice>
 status run_neighbour_alltoallv(Comm& comm, std::span<const T> in, std::span<T> out, const neighbourhood& around,
                                const F& make_counts, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         if (const status bad = around.check(comm.size())) return comm.refuse(bad);
         const neighbour_counts counts = make_counts();
         if (const status bad = counts.check(in.size(), out.size())) return comm.refuse(bad);

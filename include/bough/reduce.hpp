@@ -61,12 +61,12 @@ status run_reduce(Comm& comm, std::span<const T> in, std::span<T> out, const O& 
     if (status said; detail::repeat_call<goal::reduce, O>(comm, in.data(), is_root ? out.data() : nullptr, in.size(),
                                                           to.rank, __builtin_addressof(op), choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         typed_call<T> typed{{.size = comm.size(), .root = to.rank},
                             in.data(),
                             is_root ? out.data() : nullptr,
                             in.size(),
-                            make_any_op<T>(comm.hold(op)),
+                            bough::make_any_op<T>(comm.hold(op)),
                             is_commutative_v<O>,
                             detail::signature_of<T>(op, in.size(), to.rank)};
         typed.exact = is_exact_v<O, T>;
@@ -87,19 +87,19 @@ requires LiftedOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, std
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
     if constexpr (requires { requires Op<std::remove_cvref_t<decltype(op.op)>, T>; })
-        if (needs_no_state<T>(op, comm.size())) return detail::run_reduce<T>(comm, in, out, op.op, to, choice);
+        if (detail::needs_no_state<T>(op, comm.size())) return detail::run_reduce<T>(comm, in, out, op.op, to, choice);
     if constexpr (CombinesMany<O, T>) {
         if (to.rank < comm.size() && !detail::check_data(in.data(), in.size(), sizeof(T))) {
             typed_call<T> typed{
                 {.size = comm.size(), .root = to.rank}, in.data(), is_root ? out.data() : nullptr, in.size()};
             typed.signature = detail::signature_of<T>(op, in.size(), to.rank);
-            if (status said; run_in_series<goal::reduce>(comm, typed, op, choice, said)) return said;
+            if (status said; detail::run_in_series<goal::reduce>(comm, typed, op, choice, said)) return said;
         }
     }
-    return run_via_state(comm, in, is_root ? out : std::span<T>(), op,
-                         [&]<class S>(std::span<S> states, const O& held) {
-                             return detail::run_reduce<S>(comm, states, states, held, to, choice);
-                         });
+    return detail::run_via_state(comm, in, is_root ? out : std::span<T>(), op,
+                                 [&]<class S>(std::span<S> states, const O& held) {
+                                     return detail::run_reduce<S>(comm, states, states, held, to, choice);
+                                 });
 }
 
 // An op whose messages are blocks of encoded values, as quantised_sum.
@@ -111,7 +111,7 @@ requires BlockwiseOp<O, T> status run_reduce(Comm& comm, std::span<const T> in, 
         if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
             return comm.refuse(bad);
     if (to.rank >= comm.size()) return comm.refuse(invalid_argument("root: not a rank of the group"));
-    return run_in_blocks<goal::reduce>(comm, in, is_root ? out : std::span<T>(), to.rank, op, choice);
+    return detail::run_in_blocks<goal::reduce>(comm, in, is_root ? out : std::span<T>(), to.rank, op, choice);
 }
 
 struct reduce_forms

@@ -69,7 +69,7 @@ status reduce_scatter_blocks(Comm& comm, std::span<const T> whole, std::span<T> 
                                                                   __builtin_addressof(op), choice, said))
         return said;
     typed_call<T> typed{.at = {.size = comm.size()}, .count = blocks.total()};
-    typed.op = make_any_op<T>(comm.hold(op));
+    typed.op = bough::make_any_op<T>(comm.hold(op));
     typed.commutative = is_commutative_v<O>;
     typed.exact = is_exact_v<O, T>;
     typed.in_parts = true;
@@ -94,10 +94,10 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
         typed.out_part = {comm.rank(), own.size()};
         typed.offsets = blocks.offsets();
         typed.signature = detail::signature_of<T>(op, blocks.signature_count(), 0);
-        if (status said; run_in_series<goal::reduce_scatter>(comm, typed, op, choice, said)) return said;
+        if (status said; detail::run_in_series<goal::reduce_scatter>(comm, typed, op, choice, said)) return said;
     }
-    return run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
-        const std::span<S> mine = own_block(states, blocks, comm.rank());
+    return detail::run_via_state(comm, whole, std::span<T>(), op, [&]<class S>(std::span<S> states, const O& held) {
+        const std::span<S> mine = detail::own_block(states, blocks, comm.rank());
         const status ended = detail::reduce_scatter_blocks<S>(comm, states, mine, blocks, held, choice);
         return comm.then(ended, [&held, mine, own] {
             for (std::size_t i = 0; i != own.size(); ++i) own[i] = held.lower(mine[i]);
@@ -107,7 +107,7 @@ requires LiftedOp<O, T> status reduce_scatter_blocks(Comm& comm, std::span<const
 
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, const O& op, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::equal(comm.size(), out.size(), block_element_bytes<T>);
         return detail::reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });
@@ -115,7 +115,7 @@ status run_reduce_scatter(Comm& comm, std::span<const T> in, std::span<T> out, c
 template <class T, RunsCalls Comm, class O, class Choice>
 status run_reduce_scatterv(Comm& comm, std::span<const T> in, std::span<T> out, std::span<const std::size_t> counts,
                            const O& op, const Choice& choice) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         const auto blocks = rank_blocks::of(comm.size(), counts, block_element_bytes<T>);
         return detail::reduce_scatter_blocks<T>(comm, in, out, blocks, op, choice);
     });

@@ -92,7 +92,7 @@ struct run_time_base {
     }
     template <class On, class Choice>
     static auto chooser(On& on, const Choice& choice) {
-        return [&](const typed_call<std::byte>& typed) { return run_chosen<Forms>(on, typed, choice); };
+        return [&](const typed_call<std::byte>& typed) { return detail::run_chosen<Forms>(on, typed, choice); };
     }
 };
 
@@ -103,7 +103,8 @@ struct run_time_vector_forms : run_time_base<run_time_forms<Forms>, Forms> {
     template <class On, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const elements& data, const O& op, const Choice& choice = {}) {
         const bool writes = on.rank() >= Writes;
-        if (status said; repeat_elements<typename Forms::goal_type>(on, data, data, writes, op, 0, choice, said))
+        if (status said;
+            detail::repeat_elements<typename Forms::goal_type>(on, data, data, writes, op, 0, choice, said))
             return said;
         const const_elements all = data;
         return run_whole(on, {all, all, true, writes}, op, {.size = on.size()}, base::chooser(on, choice));
@@ -111,7 +112,7 @@ struct run_time_vector_forms : run_time_base<run_time_forms<Forms>, Forms> {
     template <class On, RunTimeData In, RunTimeOp O, NotElements Choice = automatic>
     static status call(On& on, const In& in, const elements& out, const O& op, const Choice& choice = {}) {
         const bool writes = on.rank() >= Writes;
-        if (status said; repeat_elements<typename Forms::goal_type>(on, in, out, writes, op, 0, choice, said))
+        if (status said; detail::repeat_elements<typename Forms::goal_type>(on, in, out, writes, op, 0, choice, said))
             return said;
         const const_elements from = in, to = out;
         return run_whole(on, {from, to, true, writes}, op, {.size = on.size()}, base::chooser(on, choice));
@@ -143,7 +144,7 @@ private:
     template <class On, class In, class O, class Choice>
     static bool repeats(On& on, const In& in, const elements& out, const O& op, root to, const Choice& choice,
                         status& said) {
-        return repeat_elements<goal::reduce>(on, in, out, on.rank() == to.rank, op, to.rank, choice, said);
+        return detail::repeat_elements<goal::reduce>(on, in, out, on.rank() == to.rank, op, to.rank, choice, said);
     }
     template <class On, class O, class Choice>
     static status run(On& on, const const_elements& in, const const_elements& out, const O& op, root to,
@@ -159,7 +160,8 @@ struct run_time_forms<broadcast_forms> : run_time_base<run_time_forms<broadcast_
     template <class On, NotElements Choice = automatic>
     static status call(On& on, const elements& data, root from, const Choice& choice = {}) {
         if (from.rank >= on.size()) return on.refuse(invalid_argument("root: not a rank of the group"));
-        if (status said; repeat_elements<goal::broadcast>(on, data, data, true, no_op{}, from.rank, choice, said))
+        if (status said;
+            detail::repeat_elements<goal::broadcast>(on, data, data, true, no_op{}, from.rank, choice, said))
             return said;
         const const_elements all = data;
         const bool is_root = on.rank() == from.rank;
@@ -210,8 +212,8 @@ protected:
                       const Choice& choice) {
         if constexpr (std::same_as<Counts, equal_lengths>) {
             status said;
-            if (from_own ? repeat_blocks<goal_type>(on, kind_at(at), in, out, op, choice, said)
-                         : repeat_blocks<goal_type>(on, kind_at(at), out, in, op, choice, said))
+            if (from_own ? detail::repeat_blocks<goal_type>(on, kind_at(at), in, out, op, choice, said)
+                         : detail::repeat_blocks<goal_type>(on, kind_at(at), out, in, op, choice, said))
                 return said;
         }
         const const_elements from = in, to = out;
@@ -223,7 +225,7 @@ protected:
         if constexpr (std::same_as<Counts, equal_lengths>) {
             status said;
             const elements own = own_elements(data, kind_at(at), on.rank(), on.size());
-            if (repeat_blocks<goal_type>(on, kind_at(at), own, data, op, choice, said)) return said;
+            if (detail::repeat_blocks<goal_type>(on, kind_at(at), own, data, op, choice, said)) return said;
         }
         return run_blocks_in_place(on, kind_at(at), data, counts, op, run_time_block_forms::chooser(on, choice));
     }
@@ -386,9 +388,9 @@ private:
             return run_matrix(on, sides, row, column, [&](const typed_call<std::byte>& typed) {
                 const auto straight = [&] {
                     if constexpr (std::same_as<Choice, automatic>)
-                        return run_chosen<alltoallv_forms>(on, typed, pairwise_alltoall{});
+                        return detail::run_chosen<alltoallv_forms>(on, typed, pairwise_alltoall{});
                     else
-                        return run_chosen<alltoallv_forms>(on, typed, choice);
+                        return detail::run_chosen<alltoallv_forms>(on, typed, choice);
                 };
                 if (most == nullptr) return straight();
                 const std::size_t units = sides.in.type.size / unit_of(sides.in.type);

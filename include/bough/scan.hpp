@@ -52,9 +52,9 @@ status run_scan(Comm& comm, std::span<const T> in, std::span<T> out, const O& op
     if (status said; detail::repeat_call<goal::scan, O>(comm, in.data(), out.data(), in.size(), 0,
                                                         __builtin_addressof(op), choice, said))
         return said;
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         typed_call<T> typed{.at = {.size = comm.size()}, .in = in.data(), .out = out.data(), .count = in.size()};
-        typed.op = make_any_op<T>(comm.hold(op));
+        typed.op = bough::make_any_op<T>(comm.hold(op));
         typed.commutative = is_commutative_v<O>;
         typed.exact = is_exact_v<O, T>;
         typed.signature = detail::signature_of<T>(op, in.size(), 0);
@@ -71,7 +71,7 @@ requires LiftedOp<O, T> status run_scan(Comm& comm, std::span<const T> in, std::
                                         const Choice& choice) {
     if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
         return comm.refuse(bad);
-    return run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
+    return detail::run_via_state(comm, in, out, op, [&]<class S>(std::span<S> states, const O& held) {
         return detail::run_scan<S>(comm, states, states, held, choice);
     });
 }

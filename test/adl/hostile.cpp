@@ -260,7 +260,7 @@ void everything(Link link) {
     auto rest = bough::shrink(other);
 }
 
-void others() {
+void the_rest() {
     const auto plan = bough::plan_broadcast(my_hub{}, {.size = 4});
     (void)bough::verify(plan);
     (void)bough::verify(bough::plan_allreduce(my_crown{}, {.size = 4}));
@@ -273,5 +273,5 @@ void others() {
 int main() {
     bough::in_process world{1};
     everything(my_end(world.connect(0)));
-    others();
+    the_rest();
 }

@@ -64,7 +64,7 @@ constexpr status check_tree(const table& t, const dimensions& at) {
 // Does a reduction over the tree combine in rank order?
 template <TreeShape S>
 constexpr bool tree_keeps_rank_order(const S& shape, const dimensions& at) {
-    return is_rank_ordered(shape) && at.root == 0;
+    return bough::is_rank_ordered(shape) && at.root == 0;
 }
 template <class S>
 constexpr bool tree_keeps_rank_order(const ordered<S>&, const dimensions&) {

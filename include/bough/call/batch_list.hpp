@@ -109,9 +109,9 @@ public:
                         .pack = &pack_part<T, O>,
                         .unpack = &unpack_part<T, O>};
         if constexpr (is_stateless_v<O>)
-            part.op = make_any_op<element>(op);
+            part.op = bough::make_any_op<element>(op);
         else
-            part.op = make_any_op<element>(static_cast<const O&>(ops_.template make<O>(op)));
+            part.op = bough::make_any_op<element>(static_cast<const O&>(ops_.template make<O>(op)));
         parts_.push_back(part);
         laid_out_ = false;
     }

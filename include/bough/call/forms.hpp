@@ -352,7 +352,7 @@ inline constexpr bool is_two_values_v<Forms, T, Second, Third, A...> =
 
 template <class Forms, class On, class First, class... A>
 consteval bool explain_call() {
-    using data = decltype(as_data<Forms>(std::declval<First>()));
+    using data = decltype(detail::as_data<Forms>(std::declval<First>()));
     constexpr bool two = is_two_values_v<Forms, data_element<data>, A...>;
     static_assert(!two, "bough: the result for one value is returned: write out = allreduce(comm, in, op), or give "
                         "std::span(&in, 1) and std::span(&out, 1)");

@@ -134,7 +134,7 @@ status encode_all(const T* in, std::size_t count, std::byte* out) {
 // Runs `plan` on typed memory: directly if T travels as bytes, otherwise through its wire form.
 template <RunsPlans Comm, Plan P, class T>
 status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
-    call c = call_of(typed);
+    call c = detail::call_of(typed);
     if constexpr (travels_as_bytes_v<T>) {
         return comm.run(plan, c, typed.signature);
     } else {
@@ -149,7 +149,7 @@ status run_typed(Comm& comm, const P& plan, const typed_call<T>& typed) {
         staged.resize(static_cast<std::size_t>(needed));
         std::byte* const from = staged.data();
         const std::byte* const result = from + out_first * size;
-        const auto encode = [in = typed.in, in_count, from] { return encode_all(in, in_count, from); };
+        const auto encode = [in = typed.in, in_count, from] { return detail::encode_all(in, in_count, from); };
         if (const status bad = comm.before(encode)) return comm.refuse(bad);
         c.input = from;
         c.output = from + out_first * size;
@@ -212,15 +212,15 @@ status run_choice(Comm& comm, const typed_call<T>& typed, const Choice& choice, 
         if constexpr (std::same_as<decltype(algorithm), const any_algorithm>)
             if (!algorithm.serves_kind(Goal::kind))
                 return comm.refuse(invalid_argument("algorithm: is one of another collective"));
-        if (const status bad = check_plan(algorithm, at)) return comm.refuse(bad);
+        if (const status bad = bough::check_plan(algorithm, at)) return comm.refuse(bad);
         if (Goal::combines) {
-            if (const status bad = check_order(keeps_rank_order(algorithm, at), typed.commutative))
+            if (const status bad = check_order(bough::keeps_rank_order(algorithm, at), typed.commutative))
                 return comm.refuse(bad);
-            if (const status bad = check_exact(needs_exact(algorithm), typed.exact)) return comm.refuse(bad);
+            if (const status bad = check_exact(bough::needs_exact(algorithm), typed.exact)) return comm.refuse(bad);
         }
         const plan<Goal, std::remove_cvref_t<decltype(algorithm)>> made(algorithm, at);
-        if (const status bad = check_first_use(comm, made, !typed.commutative)) return comm.refuse(bad);
-        return run_typed(comm, made, typed);
+        if (const status bad = detail::check_first_use(comm, made, !typed.commutative)) return comm.refuse(bad);
+        return detail::run_typed(comm, made, typed);
     }
 }
 
@@ -299,7 +299,7 @@ const plan<Goal, any_algorithm>* automatic_plan(Comm& comm, const typed_call<T>&
     if (comm.options().network != nullptr) late = {};
     return detail::plan_of_key<Goal>(comm, typed.at.size,
                                      {Goal::kind, size_class, typed.at.root, typed.ranks,
-                                      required | needed_by<Goal>(typed), typed.exact, 0, narrowing, late});
+                                      required | detail::needed_by<Goal>(typed), typed.exact, 0, narrowing, late});
 }
 
 // For a call for which automatic_plan() has found none. It finds none on the other ranks, either.

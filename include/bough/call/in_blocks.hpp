@@ -67,12 +67,12 @@ requires BlockwiseOp<O, T> status run_in_blocks(Comm& comm, std::span<const T> i
                 s.code = errc::unsupported;
                 return comm.refuse(s);
             }
-            return comm.then(run_choice_in_series<Goal>(comm, typed, by_owner{}), decode);
+            return comm.then(detail::run_choice_in_series<Goal>(comm, typed, by_owner{}), decode);
         } else {
-            if (!chosen_in_series<Goal>(choice))
+            if (!detail::chosen_in_series<Goal>(choice))
                 return comm.refuse(invalid_argument(
                     "choice: this op combines what all ranks hold at once, so it needs by_owner{} or automatic{}"));
-            return comm.then(run_choice_in_series<Goal>(comm, typed, choice), decode);
+            return comm.then(detail::run_choice_in_series<Goal>(comm, typed, choice), decode);
         }
     });
 }

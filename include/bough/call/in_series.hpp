@@ -81,10 +81,10 @@ bool run_in_series(Comm& comm, typed_call<T>& typed, const O& op, const Choice& 
             typed.op.state = &comm.hold(op);
             return run_typed(comm, *best, typed);
         } else {
-            runs = chosen_in_series<Goal>(choice);
+            runs = detail::chosen_in_series<Goal>(choice);
             if (!runs) return {};
             typed.op.state = &comm.hold(op);
-            return run_choice_in_series<Goal>(comm, typed, choice);
+            return detail::run_choice_in_series<Goal>(comm, typed, choice);
         }
     });
     if (runs || said) result = said;

@@ -44,8 +44,9 @@ struct blocking {
         if constexpr (has_name_v<A...>) {
             return run_named(comm, std::forward<A>(arguments)...);
         } else if constexpr (explain_called_on<group>()) {
-            if constexpr (explain_arguments<Forms, group>(std::make_index_sequence<sizeof...(A) - reports_v<A...>>(),
-                                                          std::type_identity<std::tuple<A...>>())) {
+            if constexpr (detail::explain_arguments<Forms, group>(
+                              std::make_index_sequence<sizeof...(A) - reports_v<A...>>(),
+                              std::type_identity<std::tuple<A...>>())) {
                 const auto run = [&on = detail::base_of(comm)]<class... B>(B&&... given) {
                     return detail::run_form<Forms>(on, std::forward<B>(given)...);
                 };

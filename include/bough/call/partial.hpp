@@ -289,7 +289,7 @@ status run_partial(Comm& comm, std::span<const T> in, std::span<T> out, const ca
                    const partial& how, const F& front_door) {
     if (comm.is_stale()) return comm.stale();
     if (const status bad = detail::check_partial(comm, in, out, how)) return comm.refuse(bad);
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         partial_run<Comm> its(comm, signature, how);
         if (how.contributed != nullptr) how.contributed->clear(comm.size());
         // From here on the call has its number, and nothing is thrown.

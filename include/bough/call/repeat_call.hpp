@@ -48,8 +48,9 @@ template <class Goal, class O, RunsPlans Comm, class T>
 status run_and_remember(Comm& comm, const typed_call<T>& typed, const automatic& wanted) {
     if constexpr (RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
         const status result = detail::run_automatic<Goal>(comm, typed, wanted);
-        if (!result && wanted == automatic{} && has_equal_blocks(typed) && !detail::is_followed<Goal>(comm, typed))
-            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, call_of(typed));
+        if (!result && wanted == automatic{} && detail::has_equal_blocks(typed) &&
+            !detail::is_followed<Goal>(comm, typed))
+            comm.keep_repeated({&door_tag<Goal, T, O>, typed.count, typed.at.root}, detail::call_of(typed));
         return result;
     } else {
         return detail::run_automatic<Goal>(comm, typed, wanted);

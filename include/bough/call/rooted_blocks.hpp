@@ -100,7 +100,7 @@ struct rooted_block_forms : takes<Goal, parameters{.root = true, .trees = true}>
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, root at,
                        const Choice& choice = {}) {
-        return guard_call(on, [&]() -> status {
+        return detail::guard_call(on, [&]() -> status {
             const auto blocks = rank_blocks::equal(on.size(), Gathers ? in.size() : out.size(), block_element_bytes<T>);
             return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template apart<T>(on, in, out, blocks, at, choice);
         });
@@ -126,7 +126,7 @@ struct rooted_list_forms : takes<Goal, parameters{.root = true, .lists = true, .
     requires std::same_as<std::remove_const_t<U>, T>
     static status call(On& on, std::span<U, InExtent> in, std::span<T, Extent> out, std::span<const std::size_t> counts,
                        root at, const Choice& choice = {}) {
-        return guard_call(on, [&]() -> status {
+        return detail::guard_call(on, [&]() -> status {
             const auto blocks = blocks_of<T, Choice>(on, counts, at, Gathers ? in.size() : out.size());
             return rooted_blocks<Goal, TreeAlgorithm, Gathers>::template apart<T>(on, in, out, blocks, at,
                                                                                   detail::straight_or(choice));

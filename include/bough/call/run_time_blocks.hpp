@@ -212,7 +212,7 @@ bool repeat_blocks(Comm& comm, const block_call& how, const Own& own, const Whol
         const rank_t size = comm.size(), rank = comm.rank();
         const run_time_type& t = own.type;
         if (own.count > ~std::uint32_t{0} || choice != automatic{}) return false;
-        repeated_call* const known = find_elements<Goal>(comm, own, own.count * size, op, how.at.rank);
+        repeated_call* const known = detail::find_elements<Goal>(comm, own, own.count * size, op, how.at.rank);
         if (known == nullptr) return false;
         const bool has_whole = how.has_whole(rank);
         if (has_whole) {
@@ -312,7 +312,8 @@ bool repeat_matrix(Comm& comm, const In& in, const elements& out, const Choice& 
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const run_time_type& t = in.type;
         if (in.count > ~std::uint32_t{0} || choice != automatic{}) return false;
-        repeated_call* const known = find_elements<goal::alltoall>(comm, in, in.count * comm.size(), no_op{}, 0);
+        repeated_call* const known =
+            detail::find_elements<goal::alltoall>(comm, in, in.count * comm.size(), no_op{}, 0);
         if (known == nullptr) return false;
         const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);
         const std::size_t bytes = in.count * t.size;

@@ -192,7 +192,7 @@ BOUGH_ALWAYS_INLINE bool repeat_elements(Comm& comm, const In& in, const element
                                          rank_t root, const Choice& choice, status& result) {
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const run_time_type& t = in.type;
-        repeated_call* const known = find_elements<Goal>(comm, in, in.count, op, root);
+        repeated_call* const known = detail::find_elements<Goal>(comm, in, in.count, op, root);
         if (known == nullptr || choice != automatic{}) return false;
         if (writes && static_cast<const void*>(&in) != &out) {
             const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);

@@ -39,7 +39,7 @@ constexpr bool needs_no_state(const O& op, rank_t ranks) noexcept {
 template <class T, RunsCalls Comm, class O, class Run>
 requires LiftedOp<O, T> status run_via_state(Comm& comm, std::span<const T> in, std::span<T> out, const O& op,
                                              Run&& run) {
-    return guard_call(comm, [&]() -> status {
+    return detail::guard_call(comm, [&]() -> status {
         using state = state_of<O, T>;
         if (const status bad = detail::check_data(in.data(), in.size(), sizeof(state))) return comm.refuse(bad);
         const O& held = comm.hold(op);

@@ -86,7 +86,7 @@ public:
     // The bound plan, which stays here.
     template <class P>
     bound_plan& find(const P& plan, rank_t rank, const std::vector<rank_t>& members) {
-        if (!to_front(plan)) put(hold_bound(plan, rank, members));
+        if (!to_front(plan)) put(detail::hold_bound(plan, rank, members));
         return *free_[0];
     }
     // The plan in the cache that equals this one; null: there is none.
@@ -106,7 +106,7 @@ public:
                 ++changes_;
                 return taken;
             }
-        return hold_bound(plan, rank, members);
+        return detail::hold_bound(plan, rank, members);
     }
     template <int = 0>
     void put(std::unique_ptr<bound_plan> bound);

@@ -73,8 +73,8 @@ constexpr std::uint64_t hash_steps(std::uint64_t seed, std::span<const step> ste
 // It takes no time that grows with the ranks.
 template <Plan P>
 constexpr std::uint64_t identity_of_plan(const P& plan) {
-    if constexpr (requires { identity_of(plan.algorithm()); }) {
-        const std::uint64_t who = identity_of(plan.algorithm());
+    if constexpr (requires { bough::identity_of(plan.algorithm()); }) {
+        const std::uint64_t who = bough::identity_of(plan.algorithm());
         if (who == 0) return 0;
         const step dimensions = copy_step({input, plan.size(), plan.root()}, {output, plan.blocks(), 0});
         return hash_steps(who, {&dimensions, 1}) | 1u;

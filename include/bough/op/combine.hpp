@@ -108,11 +108,11 @@ constexpr void combine_into_upper(const O& op, const E* __restrict lower, E* __r
 template <class T, class E, class O>
 constexpr void combine_each(const O& op, const E* lower, const E* upper, E* out, std::size_t count) {
     if (out == lower)
-        combine_into_lower<T>(op, out, upper, count);
+        detail::combine_into_lower<T>(op, out, upper, count);
     else if (out == upper)
-        combine_into_upper<T>(op, lower, out, count);
+        detail::combine_into_upper<T>(op, lower, out, count);
     else
-        combine_apart<T>(op, lower, upper, out, count);
+        detail::combine_apart<T>(op, lower, upper, out, count);
 }
 
 } // namespace detail
@@ -171,7 +171,7 @@ void combine_wire(const O& op, const std::byte* lower, const std::byte* upper, s
             bough::combine<T>(op, reinterpret_cast<const T*>(lower), reinterpret_cast<const T*>(upper),
                               reinterpret_cast<T*>(out), count);
         } else {
-            combine_unaligned<O, T>(op, lower, upper, out, count);
+            detail::combine_unaligned<O, T>(op, lower, upper, out, count);
         }
     } else {
         constexpr std::size_t size = wire_size_v<T>;

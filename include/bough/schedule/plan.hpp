@@ -116,7 +116,7 @@ constexpr auto plan_allreduce(const C& choice, dimensions at) {
 }
 template <ServesGoal<goal::broadcast> C>
 constexpr auto plan_broadcast(const C& choice, dimensions at) {
-    return make_plan<goal::broadcast>(choice, at);
+    return bough::make_plan<goal::broadcast>(choice, at);
 }
 template <ServesGoal<goal::barrier> C>
 constexpr auto plan_barrier(const C& choice, dimensions at) {

@@ -40,7 +40,7 @@ public:
     constexpr explicit step_ref_to(S& sink) : sink_(sink) {}
 
 private:
-    constexpr void take(const step& s) override { push_step(sink_, s); }
+    constexpr void take(const step& s) override { bough::push_step(sink_, s); }
 
     S& sink_;
 };

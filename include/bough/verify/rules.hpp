@@ -42,7 +42,7 @@ constexpr verify_options claimed_options(const P& plan, verify_options options) 
                       plan.algorithm();
                       plan.at();
                   }) {
-        options.in_rank_order |= keeps_rank_order(plan.algorithm(), plan.at());
+        options.in_rank_order |= bough::keeps_rank_order(plan.algorithm(), plan.at());
         if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
             options.same_bits |= plan.algorithm().rank_consistent(plan.at());
     }

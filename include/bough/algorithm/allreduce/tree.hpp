@@ -57,7 +57,7 @@ struct tree_allreduce {
     }
     constexpr status check(const dimensions& at) const { return check_tree(shape, at); }
     constexpr bool keeps_rank_order(const dimensions& at) const { return tree_keeps_rank_order(shape, at); }
-    constexpr status check_claims(const dimensions& at) const { return check_tree_claims(shape, at); }
+    constexpr status check_claims(const dimensions& at) const { return bough::check_tree_claims(shape, at); }
     constexpr bracket_class bracket(const dimensions& at) const { return tree_bracket(shape, at); }
     // A child's message may wait where it landed until its turn comes.
     static constexpr bool may_hold = true;

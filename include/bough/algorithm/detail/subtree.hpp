@@ -53,9 +53,9 @@ constexpr subtree_slices slices_below(const T& tree, rank_t r) {
 }
 template <class Shape>
 constexpr subtree_slices slices_below(const tree<Shape>& t, rank_t r) {
-    if (!is_rank_ordered(t.shape())) return slices_below<tree<Shape>>(t, r);
+    if (!bough::is_rank_ordered(t.shape())) return detail::slices_below<tree<Shape>>(t, r);
     subtree_slices found;
-    const rank_t last = furthest_below(t, r);
+    const rank_t last = detail::furthest_below(t, r);
     if (r == t.root()) {
         add_interval(found, 0, t.size());
     } else if (r <= last) {

@@ -69,7 +69,7 @@ constexpr void reduce_upwards(const auto& tree, const dimensions& at, rank_t ran
     const rank_t children = tree.child_count(rank);
     const rank_t planes = landing_planes(children, landing);
     for (block_t b = 0; b != at.blocks; ++b) {
-        gather_children(tree, rank, b, acc, first_plane, planes, out);
+        detail::gather_children(tree, rank, b, acc, first_plane, planes, out);
         const slice result{children == 0 ? input : acc, b, 1};
         if (!is_root)
             out.send(parent, result);

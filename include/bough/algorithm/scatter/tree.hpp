@@ -35,7 +35,7 @@ namespace detail {
 constexpr void scatter_over(const auto& tree, rank_t rank, StepSink auto& out) {
     const slice own{output, rank, 1};
     const bool is_root = rank == tree.root();
-    subtree_slices mine = slices_below(tree, rank);
+    subtree_slices mine = detail::slices_below(tree, rank);
     for (slice& s : mine) {
         if (is_root) {
             s = s.in(input);
@@ -47,7 +47,7 @@ constexpr void scatter_over(const auto& tree, rank_t rank, StepSink auto& out) {
     const rank_t children = tree.child_count(rank);
     for (rank_t i = 0; i != children; ++i) {
         const rank_t child = tree.child(rank, i);
-        for (const slice& s : slices_below(tree, child)) out.send(child, within(mine, s));
+        for (const slice& s : detail::slices_below(tree, child)) out.send(child, within(mine, s));
     }
     if (const slice kept = within(mine, own); kept != own) out.copy(kept, own);
 }
