@@ -4,6 +4,7 @@
 #include "processes/links.hpp"
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include "support/sanitizers.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
@@ -230,12 +231,15 @@ TEST_CASE("processes: a flood of a busy root stays under the caps") {
                 std::vector<double> x(count);
                 const std::uint64_t before = bough_test::resident_bytes();
                 std::uint64_t copied = 0, unexpected = 0;
-                if (comm.rank() == 0)
-                    for (const std::uint64_t last = clock_ns() + 150 * ms; clock_ns() < last;) {
+                if (comm.rank() == 0) {
+                    bool begun = false; // on a busy machine, the others take a while
+                    for (std::uint64_t last = clock_ns() + 20'000 * ms; clock_ns() < last;) {
                         comm.progress();
                         copied = std::max(copied, comm.shared_session()->early_bytes());
                         unexpected = std::max(unexpected, Link::unexpected_bytes(comm.transport()));
+                        if (!begun && copied + unexpected > 1000) last = clock_ns() + 150 * ms, begun = true;
                     }
+                }
                 status s;
                 for (std::uint32_t i = 0; i != calls && !s; ++i) {
                     std::fill(x.begin(), x.end(), static_cast<double>(i + comm.rank()));
@@ -260,8 +264,10 @@ TEST_CASE("processes: a flood of a busy root stays under the caps") {
             // Over tcp, short messages beyond the cap are kept up to the window, which is as large.
             CHECK(told[1] <= 2.0 * (ranks - 1) * peer_cap);
             CHECK(told[0] + told[1] > 1000); // there was a flood
-            // Both kinds, with their bookkeeping and what the allocator keeps.
-            CHECK(told[2] < 4.0 * (ranks - 1) * peer_cap);
+            // Both kinds, with their bookkeeping and what the allocator keeps. AddressSanitizer keeps up to 256 MiB that
+            // were freed, and ThreadSanitizer has several bytes for each.
+            if (!bough_test::has_address_sanitizer && !bough_test::has_thread_sanitizer)
+                CHECK(told[2] < 4.0 * (ranks - 1) * peer_cap);
         }
     });
 }

@@ -3,6 +3,7 @@
 
 #include "support/catch.hpp"
 #include "support/sample.hpp"
+#include "support/sanitizers.hpp"
 
 #include <cstdint>
 #include <set>
@@ -15,17 +16,7 @@ using bough::simulated_fault;
 using test::rank_t;
 using test::sabotage;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool slow_build = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool slow_build = true;
-#else
-constexpr bool slow_build = false;
-#endif
-#else
-constexpr bool slow_build = false;
-#endif
+constexpr bool slow_build = bough_test::has_address_sanitizer || bough_test::has_thread_sanitizer;
 
 std::uint64_t seeds() { return 100'000 * (bough_test::all() && !slow_build ? 10u : 1u); }
 

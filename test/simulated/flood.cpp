@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Two leaves flood a root that is busy elsewhere: memory stays under the cap for early messages.
 #include "support/catch.hpp"
+#include "support/sanitizers.hpp"
 #include <bough/op/arithmetic.hpp>
 #include <bough/reduce.hpp>
 #include <bough/transport/in_process.hpp>
@@ -25,13 +26,9 @@ std::uint64_t resident_bytes() {
 }
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t slack = 512 * mebibyte; // their own memory
-constexpr std::uint32_t operations = 20'000;
-#else
-constexpr std::uint64_t slack = 4 * mebibyte;
-constexpr std::uint32_t operations = 100'000;
-#endif
+constexpr bool sanitized = bough_test::has_address_sanitizer || bough_test::has_thread_sanitizer;
+constexpr std::uint64_t slack = sanitized ? 512 * mebibyte : 4 * mebibyte; // they have memory of their own
+constexpr std::uint32_t operations = sanitized ? 20'000 : 100'000;
 
 struct most {
     std::uint64_t grown = 0; // the process

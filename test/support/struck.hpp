@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/leave_none.hpp"
 #include "support/sample.hpp"
+#include "support/sanitizers.hpp"
 #include <bough/error.hpp>
 #include <bough/launch.hpp>
 #include <bough/os/clock.hpp>
@@ -154,6 +155,7 @@ void check_every_blow(const std::string& name, bough::rank_t ranks, const Join& 
     const shared_report quiet;
     join_struck(ranks, {}, *quiet.operator->(), join);
     REQUIRE(check_blow(ranks, {}, *quiet.operator->()) == 0);
+    if (has_address_sanitizer || has_thread_sanitizer) memory = false; // they need some themselves
     constexpr std::array blows{blow::killed, blow::leaves, blow::no_descriptors, blow::no_memory};
     double latest = 0, sum = 0;
     int told = 0, trials = 0;
@@ -162,9 +164,6 @@ void check_every_blow(const std::string& name, bough::rank_t ranks, const Join& 
             for (const blow what : blows)
                 for (const bough::rank_t victim : {bough::rank_t{0}, ranks / 2, ranks - 1}) {
                     if (!bough_test::all() && (trials++ + at) % 6 != 0) continue;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-                    memory = false; // the sanitizer needs some
-#endif
                     if (what == blow::no_memory && !memory) continue;
                     const shared_report report;
                     const blow_plan plan{what, victim, at, after};
