@@ -25,6 +25,14 @@ inline constexpr bool has_thread_sanitizer = true;
 inline constexpr bool has_thread_sanitizer = false;
 #endif
 
+// It needs a descriptor now and then: clang's looks at objects through a pipe. g++ does not tell of it, but the preset
+// has it with AddressSanitizer.
+#if defined(__SANITIZE_ADDRESS__) || BOUGH_TEST_HAS_SANITIZER(undefined_behavior)
+inline constexpr bool may_have_undefined_behavior_sanitizer = true;
+#else
+inline constexpr bool may_have_undefined_behavior_sanitizer = false;
+#endif
+
 } // namespace bough_test
 
 #undef BOUGH_TEST_HAS_SANITIZER

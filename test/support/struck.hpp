@@ -165,6 +165,7 @@ void check_every_blow(const std::string& name, bough::rank_t ranks, const Join& 
                 for (const bough::rank_t victim : {bough::rank_t{0}, ranks / 2, ranks - 1}) {
                     if (!bough_test::all() && (trials++ + at) % 6 != 0) continue;
                     if (what == blow::no_memory && !memory) continue;
+                    if (what == blow::no_descriptors && may_have_undefined_behavior_sanitizer) continue;
                     const shared_report report;
                     const blow_plan plan{what, victim, at, after};
                     join_struck(ranks, plan, *report.operator->(), join);
