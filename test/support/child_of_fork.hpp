@@ -4,6 +4,7 @@
 #ifndef BOUGH_TEST_SUPPORT_CHILD_OF_FORK_HPP
 #define BOUGH_TEST_SUPPORT_CHILD_OF_FORK_HPP
 
+#include "support/sanitizers.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/batch.hpp>
@@ -27,16 +28,7 @@
 
 namespace bough_test {
 
-#if defined(__has_feature)
-#define BOUGH_TEST_HAS_TSAN __has_feature(thread_sanitizer)
-#else
-#define BOUGH_TEST_HAS_TSAN 0
-#endif
-#if defined(__SANITIZE_THREAD__) || BOUGH_TEST_HAS_TSAN
-constexpr bool starts_threads_after_fork = false; // of a process that has some
-#else
-constexpr bool starts_threads_after_fork = true;
-#endif
+constexpr bool starts_threads_after_fork = !has_thread_sanitizer; // of a process that has some
 
 inline bool is_forked_child(const bough::status& s) { return s.code == bough::errc::forked_child; }
 inline bool says_forked_child(bough::detail::operation_handle& op) {
