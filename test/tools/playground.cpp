@@ -355,6 +355,7 @@ TEST_CASE("the algorithms of the playground in C++") {
     {
         using goal = bough::goal::alltoall;
         check_written<goal>("alltoall", {PLAYGROUND_WRITTEN(bough::pairwise_alltoall{}),
+                                         PLAYGROUND_WRITTEN(bough::pairwise_alltoall{.ahead = 2}),
                                          PLAYGROUND_WRITTEN(bough::bruck_alltoall{}),
                                          PLAYGROUND_WRITTEN(bough::bruck_alltoall{.ports = 2})});
     }
