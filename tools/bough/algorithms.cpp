@@ -186,7 +186,7 @@ std::span<const named_algorithm> named_algorithms(collective c) {
         {"chain", "chain_exscan", bough::chain_exscan{}}};
     static const list alltoall{
         {"pairwise", "pairwise_alltoall", bough::pairwise_alltoall{},
-         [](bough::rank_t ahead) -> bough::any_algorithm { return bough::pairwise_alltoall{ahead}; }},
+         [](bough::rank_t ahead) -> bough::any_algorithm { return bough::pairwise_alltoall{ahead}; }, nullptr, "ahead"},
         {"bruck", "bruck_alltoall", bough::bruck_alltoall{}, [](bough::rank_t ports) -> bough::any_algorithm {
              if (ports == 0) throw usage_error("--degree", "bruck needs at least one port");
              return bough::bruck_alltoall{ports};
