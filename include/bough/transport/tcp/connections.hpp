@@ -156,9 +156,9 @@ public:
         return ends_.has_completed(id) ? errc::ok : errc::invalid_argument;
     }
 
-    // Returns at once for a while if each rank has a core, so that the caller spins. Otherwise it yields the
-    // core a few times: to ranks that have something to send, and to them a rank that yields is cheaper than
-    // one that must be woken. Then it sleeps until a socket is ready.
+    // If each rank has a core, it returns at once for a while, so that the caller spins. Otherwise it yields
+    // the core a few times, to ranks that may have something to send: to wake a rank that sleeps would cost
+    // them more. Then it sleeps until a socket is ready.
     void wait(std::uint32_t idle, std::uint64_t deadline_ns) {
         if (forked() || !ends_.empty() || loop_.has_more()) return;
         if (idle <= before_sleep_.spins) return;
@@ -235,8 +235,8 @@ private:
     struct turns { // how many polls may find nothing before wait() sleeps
         std::uint32_t spins, yields;
     };
-    // After that a poll finds what any link has. Most polls look at the hot links alone, each by a read; if
-    // there are many of them, one question to the event loop is cheaper.
+    // After that, the next poll finds what any link has: most polls read the hot links alone. If there are
+    // many hot links, one question to the event loop is cheaper than a read of each.
     void yield() {
         if (loop_.hot().size() > 4) loop_.cool_all();
         std::this_thread::yield();
