@@ -53,10 +53,9 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-// The data of a rank, its place in the matrix of blocks and the rules. `block`: the length of each, 0 if they differ.
+// The rules for the data of a rank. `block`: the length of each, 0 if they differ.
 template <class T>
-status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> out, rank_t rank, std::size_t block) {
-    const std::size_t ranks = typed.at.size;
+status check_alltoall(std::span<const T> in, std::span<T> out, std::size_t ranks, std::size_t block) {
     if (ranks > 0xffff) {
         status s = invalid_argument("comm: alltoall numbers a block for every two ranks, which are too many");
         s.code = errc::unsupported;
@@ -68,17 +67,20 @@ status alltoall_data(typed_call<T>& typed, std::span<const T> in, std::span<T> o
     const auto b = reinterpret_cast<std::uintptr_t>(out.data());
     if (!in.empty() && !out.empty() && a < b + out.size_bytes() && b < a + in.size_bytes())
         return invalid_argument("out: overlaps the input, and alltoall has no in-place form");
-    const auto matrix = rank_blocks::equal(static_cast<rank_t>(ranks * ranks), block, block_element_bytes<T>);
-    if (matrix.bad()) return matrix.bad();
-    typed.count = matrix.total();
+    return rank_blocks::equal(static_cast<rank_t>(ranks * ranks), block, block_element_bytes<T>).bad();
+}
+
+// The call of a rank whose data keeps the rules, with its place in the matrix of blocks.
+template <class T>
+typed_call<T> alltoall_call(std::span<const T> in, std::span<T> out, rank_t ranks, rank_t rank, std::size_t block) {
+    typed_call<T> typed{.at = {.size = ranks}, .in = in.data(), .out = out.data()};
+    typed.count = std::size_t{ranks} * ranks * block;
     typed.in_parts = true;
-    typed.in = in.data();
-    typed.in_part = {static_cast<block_t>(rank * ranks), in.size()};
-    typed.out = out.data();
+    typed.in_part = {rank * ranks, in.size()};
     typed.out_part = {rank, out.size()};
-    typed.row = typed.at.size;
+    typed.row = ranks;
     typed.signature = signature_of<T, void>(block, 0);
-    return {};
+    return typed;
 }
 
 template <class T, RunsCalls Comm, class Choice>
@@ -88,13 +90,14 @@ status run_alltoall(Comm& comm, std::span<const T> in, std::span<T> out, const C
         if (in.size() % comm.size() != 0)
             return comm.refuse(invalid_argument("in: its length is not a multiple of the number of ranks"));
         if (out.size() != in.size()) return comm.refuse(invalid_argument("out: must be as long as the input"));
-        typed_call<T> typed{.at = {.size = comm.size()}};
-        if (const status bad = detail::alltoall_data(typed, in, out, comm.rank(), in.size() / comm.size()))
-            return comm.refuse(bad);
-        if (status said;
-            detail::repeat_call<goal::alltoall, void>(comm, typed.in, typed.out, typed.count, 0, nullptr, choice, said))
+        const rank_t ranks = comm.size();
+        const std::size_t block = in.size() / ranks;
+        if (const status bad = detail::check_alltoall(in, out, ranks, block)) return comm.refuse(bad);
+        if (status said; detail::repeat_call<goal::alltoall, void>(comm, in.data(), out.data(), ranks * in.size(), 0,
+                                                                   nullptr, choice, said))
             return said;
-        return detail::run_blocks<goal::alltoall, void>(comm, typed, comm.size() * comm.size(), choice);
+        return detail::run_blocks<goal::alltoall, void>(comm, detail::alltoall_call(in, out, ranks, comm.rank(), block),
+                                                        ranks * ranks, choice);
     });
 }
 
@@ -118,8 +121,8 @@ status run_alltoallv(Comm& comm, std::span<const T> in, std::span<const std::siz
             return comm.refuse(invalid_argument("receive_counts: their sum is not the length of out"));
         if (row.count(comm.rank()) != column.count(comm.rank()))
             return comm.refuse(invalid_argument("receive_counts: this rank sends itself another number of elements"));
-        typed_call<T> typed{.at = {.size = ranks}};
-        if (const status bad = detail::alltoall_data(typed, in, out, comm.rank(), 0)) return comm.refuse(bad);
+        if (const status bad = detail::check_alltoall(in, out, ranks, 0)) return comm.refuse(bad);
+        typed_call<T> typed = detail::alltoall_call(in, out, ranks, comm.rank(), 0);
         typed.row_offsets = row.offsets();
         typed.column_offsets = column.offsets();
         const auto straight = [&] {

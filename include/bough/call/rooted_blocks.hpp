@@ -33,21 +33,25 @@ struct rooted_blocks {
         if (const status bad = check_blocks({own.data(), own.size(), whole.data(), whole.size()}, blocks, comm.rank(),
                                             is_root, sizeof(T), wrong_whole))
             return comm.refuse(bad);
-        typed_call<T> typed{.at = {.size = comm.size(), .root = at.rank}, .count = blocks.total()};
-        typed.in_parts = true;
-        const part mine{comm.rank(), own.size()}, all{0, whole.size()};
+        const T* in = nullptr;
+        T* out = nullptr;
         if constexpr (Gathers) {
-            typed.in = own.data(), typed.in_part = mine;
-            if (is_root) typed.out = whole.data(), typed.out_part = all;
+            in = own.data();
+            if (is_root) out = whole.data();
         } else {
-            typed.out = own.data(), typed.out_part = mine;
-            if (is_root) typed.in = whole.data(), typed.in_part = all;
+            out = own.data();
+            if (is_root) in = whole.data();
         }
-        (blocks.are_agreed() ? typed.offsets : typed.row_offsets) = blocks.offsets();
-        if (status said;
-            blocks.offsets().empty() &&
-            detail::repeat_call<Goal, void>(comm, typed.in, typed.out, typed.count, at.rank, nullptr, choice, said))
+        if (status said; blocks.offsets().empty() &&
+                         detail::repeat_call<Goal, void>(comm, in, out, blocks.total(), at.rank, nullptr, choice, said))
             return said;
+        typed_call<T> typed{
+            .at = {.size = comm.size(), .root = at.rank}, .in = in, .out = out, .count = blocks.total()};
+        typed.in_parts = true;
+        const part mine{comm.rank(), own.size()}, all = is_root ? part{0, whole.size()} : part{};
+        typed.in_part = Gathers ? mine : all;
+        typed.out_part = Gathers ? all : mine;
+        (blocks.are_agreed() ? typed.offsets : typed.row_offsets) = blocks.offsets();
         typed.signature = signature_of<T, void>(blocks.signature_count(), at.rank);
         return detail::run_blocks<Goal, void>(comm, typed, comm.size(), choice, over_trees<TreeAlgorithm>{});
     }
