@@ -224,8 +224,9 @@ private:
         return shared_session()->wait(bound.blocking);
     }
 
+    // Not cold: with a hook for what a program does while it waits, every call comes here.
     template <class F>
-    BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
+    status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
         BOUGH_EXPECTS(!core_unchecked().in_hook(),
                       "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;

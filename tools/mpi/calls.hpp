@@ -110,16 +110,18 @@ int call_reduce_scatter(By&& by, const void* in, void* out, const int* counts, M
     return by.make(collective::reduce_scatter, describe,
                    [=](const place& at) { return run_reduce_scatter(at, in, out, counts, type, op); });
 }
+// Lambdas capture the arguments, and make blocks of them where they are used: to copy blocks just filled
+// is dearer than to fill them again.
 template <class By>
 int call_gather(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type,
                 int root) {
     const bool is_root = by.rank == root;
-    const blocks from = row(in, count, type);
-    const blocks to = is_root ? row(out, out_count, out_type) : blocks{};
-    return by.make(
-        collective::gather,
-        [=, size = by.size] { return is_root ? moves(from, row(out, out_count, out_type, size)) : moves(from, {}); },
-        [=](const place& at) { return run_gather(at, from, to, root); });
+    const auto describe = [=, size = by.size] {
+        return moves(row(in, count, type), is_root ? row(out, out_count, out_type, size) : blocks{});
+    };
+    return by.make(collective::gather, describe, [=](const place& at) {
+        return run_gather(at, row(in, count, type), is_root ? row(out, out_count, out_type) : blocks{}, root);
+    });
 }
 template <class By>
 int call_gatherv(By&& by, const void* in, int count, MPI_Datatype type, void* out, const int* counts,
@@ -133,10 +135,13 @@ int call_gatherv(By&& by, const void* in, int count, MPI_Datatype type, void* ou
 template <class By>
 int call_scatter(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count, MPI_Datatype out_type,
                  int root) {
-    const blocks from = by.rank == root ? row(in, count, type) : blocks{}, to = row(out, out_count, out_type);
-    return by.make(
-        collective::scatter, [=] { return moves(from, to, out != MPI_IN_PLACE); },
-        [=](const place& at) { return run_scatter(at, from, to, root); });
+    const bool is_root = by.rank == root;
+    const auto describe = [=] {
+        return moves(is_root ? row(in, count, type) : blocks{}, row(out, out_count, out_type), out != MPI_IN_PLACE);
+    };
+    return by.make(collective::scatter, describe, [=](const place& at) {
+        return run_scatter(at, is_root ? row(in, count, type) : blocks{}, row(out, out_count, out_type), root);
+    });
 }
 template <class By>
 int call_scatterv(By&& by, const void* in, const int* counts, const int* displacements, MPI_Datatype type, void* out,
@@ -150,10 +155,10 @@ int call_scatterv(By&& by, const void* in, const int* counts, const int* displac
 template <class By>
 int call_allgather(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count,
                    MPI_Datatype out_type) {
-    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
     return by.make(
-        collective::allgather, [=, size = by.size] { return moves(from, row(out, out_count, out_type, size)); },
-        [=](const place& at) { return run_allgather(at, from, to); });
+        collective::allgather,
+        [=, size = by.size] { return moves(row(in, count, type), row(out, out_count, out_type, size)); },
+        [=](const place& at) { return run_allgather(at, row(in, count, type), row(out, out_count, out_type)); });
 }
 template <class By>
 int call_allgatherv(By&& by, const void* in, int count, MPI_Datatype type, void* out, const int* counts,
@@ -167,10 +172,10 @@ int call_allgatherv(By&& by, const void* in, int count, MPI_Datatype type, void*
 template <class By>
 int call_alltoall(By&& by, const void* in, int count, MPI_Datatype type, void* out, int out_count,
                   MPI_Datatype out_type) {
-    const blocks from = row(in, count, type), to = row(out, out_count, out_type);
     return by.make(
-        collective::alltoall, [=, size = by.size] { return moves(from, row(out, out_count, out_type, size)); },
-        [=](const place& at) { return run_alltoall(at, from, to); });
+        collective::alltoall,
+        [=, size = by.size] { return moves(row(in, count, type), row(out, out_count, out_type, size)); },
+        [=](const place& at) { return run_alltoall(at, row(in, count, type), row(out, out_count, out_type)); });
 }
 template <class By>
 int call_alltoallv(By&& by, const void* in, const int* counts, const int* displacements, MPI_Datatype type, void* out,
