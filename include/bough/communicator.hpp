@@ -224,12 +224,16 @@ private:
         return shared_session()->wait(bound.blocking);
     }
 
-    // Not cold: with a hook for what a program does while it waits, every call comes here.
     template <class F>
-    status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
+    BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
         BOUGH_EXPECTS(!core_unchecked().in_hook(),
                       "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;
+        return wait_with_care(bound);
+    }
+    // Not cold, which would be compiled for size: where something is to be done while a program waits,
+    // every call comes here.
+    BOUGH_NEVER_INLINE status wait_with_care(detail::bound_plan& bound) {
         const status result = shared_session()->wait(bound.blocking, core_unchecked().hook());
         if (result) core_unchecked().report_failure(result);
         return result;

@@ -82,12 +82,14 @@
 #define BOUGH_COMPILED_ELSEWHERE 0
 #endif
 
-// A hint for the few paths whose cost is counted in instructions.
+// Hints for the few paths whose cost is counted in instructions. What is cold is compiled for size.
 #if defined(__GNUC__)
 #define BOUGH_ALWAYS_INLINE [[gnu::always_inline]] inline
+#define BOUGH_NEVER_INLINE [[gnu::noinline]]
 #define BOUGH_COLD [[gnu::cold, gnu::noinline]]
 #else
 #define BOUGH_ALWAYS_INLINE inline
+#define BOUGH_NEVER_INLINE
 #define BOUGH_COLD
 #endif
 
