@@ -19,7 +19,9 @@ if(NOT "${BOUGH_MACHINE} ${CMAKE_HOST_SYSTEM_PROCESSOR}" MATCHES "^i686 (x86_64|
     set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator})
 endif()
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
-set(CMAKE_FIND_ROOT_PATH /usr/${BOUGH_MACHINE}-linux-gnu)
+# What tools/foreign_libraries has fetched, if it has: Boost and OpenSSL.
+set(CMAKE_FIND_ROOT_PATH /usr/${BOUGH_MACHINE}-linux-gnu ${CMAKE_CURRENT_LIST_DIR}/../build/libraries/${BOUGH_MACHINE})
+string(REPLACE i686 i386 CMAKE_LIBRARY_ARCHITECTURE ${BOUGH_MACHINE}-linux-gnu)
 foreach(what LIBRARY INCLUDE PACKAGE)
     set(CMAKE_FIND_ROOT_PATH_MODE_${what} ONLY)
 endforeach()

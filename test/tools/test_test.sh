@@ -34,6 +34,7 @@ mkdir -p "$tree/tools" "$tree/test" "$tree/examples" "$tree/benchmark" "$tree/bu
 cp "$test" "$1/tools/progress" "$tree/tools"
 cp "$1/test/CMakeLists.txt" "$tree/test"
 printf '#!/bin/sh\n' | tee "$tree/tools/setup" >"$tree/tools/test-fresh"
+printf '#!/bin/sh\necho "libraries: $*"; exit 1\n' >"$tree/tools/foreign_libraries" # it goes on without them
 echo 'CMAKE_CXX_COMPILER:FILEPATH=c++' >"$tree/build/dev/CMakeCache.txt"
 for preset in asan-ubsan tsan gcc no-exceptions i686 s390x aarch64 release; do cp -r "$tree/build/dev" "$tree/build/$preset"; done
 cat >"$tree/bin/cmake" <<'END'
@@ -62,6 +63,9 @@ asked --preset gcc
 said '^ctest: --preset gcc .* --label-exclude ^thorough\$' || fail "--preset: the room thorough is run unasked"
 asked --preset tsan # which excludes another label
 ! said label-exclude && ! said 'left out' || fail "--preset tsan: $(cat "$scratch/out")"
+! said '^libraries: ' || fail "--preset tsan fetches libraries of another machine"
+asked --preset s390x
+said '^libraries: s390x$' && said '^ctest: --preset s390x ' || fail "--preset s390x: $(cat "$scratch/out")"
 for room in thorough howto; do
     asked --room $room
     said "^ctest: .* --label-regex ^$room\\$" || fail "--room $room: $(cat "$scratch/out")"
