@@ -117,6 +117,16 @@ TEST_CASE("tcp_long_message: nobody takes it for some polls, and it is read into
     }
 }
 
+// (Cut to 32 bits, such a length would be a short one, and the rest would be written behind the memory.)
+TEST_CASE("tcp_long_message: one that is longer than any memory waits, whatever the cap") {
+    constexpr std::uint64_t no_cap = ~std::uint64_t{0};
+    const auto memory = std::make_unique<tcp_memory>(no_cap);
+    const tcp_budget budget{.most = no_cap};
+    CHECK(memory->may_own(budget, payload));
+    CHECK_FALSE(memory->may_own(budget, (std::uint64_t{1} << 63) + payload));
+    CHECK(memory->may_own(budget, (std::uint64_t{1} << 32) + payload) == (sizeof(std::size_t) > 4));
+}
+
 TEST_CASE("tcp_long_message: where the cap is reached it waits, but not for a sender that is gone") {
     announced a(0);
     CHECK(a.is_impatient_for(200));

@@ -10,6 +10,7 @@
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/memory_size.hpp>
 #include <bough/transport/tcp/frame.hpp>
 
 #include <array>
@@ -80,7 +81,7 @@ public:
     }
 
     bool may_own(const tcp_budget& owner, std::uint64_t bytes) const noexcept {
-        return owner.has(bytes) && all_.has(bytes);
+        return fits_memory(bytes) && owner.has(bytes) && all_.has(bytes);
     }
     // Pre: may_own().
     void give_own(tcp_arrival& a, tcp_budget& owner) {
@@ -95,7 +96,7 @@ public:
         made.at = tcp_arrival::place::own;
         made.data = made.own.get();
         const std::uint64_t handle = add(std::move(made));
-        arrivals_[handle].owner = &owner; // now that no allocation can fail any more
+        find(handle)->owner = &owner; // now that no allocation can fail any more
         take(owner, bytes);
         return handle;
     }
@@ -121,11 +122,12 @@ public:
     }
     // Null: no arrival has this handle.
     tcp_arrival* find(std::uint64_t handle) noexcept {
-        if (handle >= arrivals_.size() || arrivals_[handle].at == tcp_arrival::place::none) return nullptr;
-        return &arrivals_[handle];
+        if (handle >= arrivals_.size()) return nullptr;
+        tcp_arrival& a = arrivals_[static_cast<std::size_t>(handle)];
+        return a.at == tcp_arrival::place::none ? nullptr : &a;
     }
     void remove(std::uint64_t handle) noexcept {
-        tcp_arrival& a = arrivals_[handle];
+        tcp_arrival& a = arrivals_[static_cast<std::size_t>(handle)];
         if (a.chunk != nullptr) {
             --a.chunk->live;
             recycle(a.chunk);
