@@ -31,7 +31,7 @@ std::vector<in_process::endpoint> ends_of(rank_t ranks, const in_process_options
 // Bytes of message n; they tell n and their place.
 std::size_t length_of(std::uint32_t n) {
     constexpr std::array<std::size_t, 8> lengths{0, 8, 24, 25, 64, 2048, 2049, 40'000};
-    return lengths[bough_test::mixed(n) % lengths.size()];
+    return lengths[static_cast<std::size_t>(bough_test::mixed(n) % lengths.size())];
 }
 std::byte byte_of(std::uint32_t n, std::size_t i) { return static_cast<std::byte>(n * 7 + i * 3 + i / 256); }
 

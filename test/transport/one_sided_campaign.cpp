@@ -140,7 +140,8 @@ std::uint64_t run(word seed, std::uint32_t operations) {
     std::vector<std::unique_ptr<rank_run<comm>>> ranks;
     for (rank_t r = 0; r != size; ++r) {
         options.static_bytes = r % 2 == 0 ? options.block_bytes : 16;
-        options.expose_bytes = std::array{std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{200}}[(x >> 40) % 3];
+        options.expose_bytes =
+            std::array{std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{200}}[static_cast<std::size_t>((x >> 40) % 3)];
         ranks.push_back(std::make_unique<rank_run<comm>>(comm(link(world.connect(r), options)), seed, operations,
                                                          options.blocks >= 8 ? 2u : 1u));
     }

@@ -92,7 +92,7 @@ public:
         if (!std::exchange(is_entered_, false)) return;
         const bool is_due = since_ == every_;
         if (is_due) std::copy_n(times_.data(), calls_, told());
-        times_[++number_ % calls_] = not_measured;
+        times_[static_cast<std::size_t>(++number_ % calls_)] = not_measured;
         since_ = is_due ? 1 : since_ + 1;
         if (!is_due) return;
         is_open_ = true;
@@ -105,7 +105,8 @@ public:
     // It has ended well.
     void leave(const followed_call& its) {
         if (number_ - its.number >= calls_) return; // its place has been taken
-        times_[its.number % calls_] = call_time_of(core_.shared_session()->now_ns() - its.begun_ns);
+        times_[static_cast<std::size_t>(its.number % calls_)] =
+            call_time_of(core_.shared_session()->now_ns() - its.begun_ns);
     }
 
     // Nothing of it is in flight any more. False: the transport has not given back its memory, and holds

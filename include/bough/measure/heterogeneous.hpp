@@ -158,7 +158,8 @@ template <class X, class P>
 double least_ns(communicator<X>& comm, const P& timed, std::uint64_t bytes, std::uint32_t repetitions, bool together,
                 const any_op& op = {}) {
     const std::size_t element = op ? op.element_size : 1;
-    std::vector<std::byte> in(bytes), out(bytes); // zeros, which are values of any arithmetic type
+    const std::size_t size = static_cast<std::size_t>(bytes); // fits_memory
+    std::vector<std::byte> in(size), out(size);               // zeros, which are values of any arithmetic type
     call c;
     c.input = in.data();
     c.output = out.data();

@@ -115,7 +115,7 @@ measurement measure(communicator<X>& comm, const measure_options& options = {}) 
     for (const std::uint64_t bytes : {options.short_bytes, options.long_bytes})
         for (const bool with_op : {false, true})
             for (rank_t ranks = 1; ranks <= most; ++ranks) {
-                std::vector<double> data(bytes / sizeof(double), 1.0);
+                std::vector<double> data(static_cast<std::size_t>(bytes / sizeof(double)), 1.0);
                 std::vector<double> out(data.size());
                 double ns = 0;
                 detail::throw_if(detail::time_serial(comm, {ranks - 1, with_op}, data, out, options.repetitions, ns));

@@ -193,7 +193,7 @@ private:
                      : run_.size <= 256 ? 0.5
                                         : 0.22) +
                  "\"" + (heads ? " marker-end=\"url(#head)\"" : "") + ">\n";
-        std::vector<std::size_t> receive_of(run_.result.messages, run_.deeds.size());
+        std::vector<std::size_t> receive_of(static_cast<std::size_t>(run_.result.messages), run_.deeds.size());
         for (std::size_t i = 0; i != run_.deeds.size(); ++i)
             if (run_.deeds[i].verb == verb::receive && run_.deeds[i].message < receive_of.size())
                 receive_of[run_.deeds[i].message] = i;

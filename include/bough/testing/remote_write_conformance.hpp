@@ -110,7 +110,7 @@ private:
         for (rank_t r = 0; r != count(ends); ++r) {
             if (r == silent_) continue;
             std::array<event, 4> events;
-            const std::size_t room = 1 + draw(events.size());
+            const std::size_t room = 1 + static_cast<std::size_t>(draw(events.size()));
             const std::size_t found = ends[r].poll(std::span(events).first(room));
             if (found > room) return fail(rule::poll_returns, r, "poll fills in more than there is room for");
             for (std::size_t i = 0; i != found; ++i) {
@@ -394,7 +394,7 @@ private:
         for (std::uint64_t k = 1; k <= 50 && !fault_; ++k) {
             to_ = 1;
             if (ends[1].landed(0) >= k) return void(fail(rule::counted, 1, "a put is counted before it is made"));
-            const std::span<const std::byte> bytes = std::span(x).first(1 + k % 40);
+            const std::span<const std::byte> bytes = std::span(x).first(static_cast<std::size_t>(1 + k % 40));
             persist(ends, 0, [&](std::uint64_t id) { return ends[0].put(1, 8 * k, bytes, {}, id); });
             if (!until(ends, [&] { return ends[1].landed(0) >= k; }))
                 return void(fail(rule::counted, 1, "a put that has landed is not counted"));

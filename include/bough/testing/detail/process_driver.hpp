@@ -30,7 +30,7 @@ public:
     // Polls once, and uses the arrivals that are due. False: a rule is broken.
     bool turn() {
         std::array<event, 5> events;
-        const std::size_t found = end_->poll(std::span(events).first(1 + end_.draw(5)));
+        const std::size_t found = end_->poll(std::span(events).first(static_cast<std::size_t>(1 + end_.draw(5))));
         for (std::size_t i = 0; i != found && !end_.fault(); ++i) handle(events[i]);
         if (!taking_.go_on()) return false;
         if (found != 0) end_.move();

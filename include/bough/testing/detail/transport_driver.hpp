@@ -99,7 +99,7 @@ public:
         if constexpr (PollsPeers<T>)
             if (mix_bits(polls_) % 3 == 0 && !poll_peers(r, moved)) return false;
         std::array<event, 8> events;
-        const std::size_t room = 1 + mix_bits(++polls_) % events.size();
+        const std::size_t room = 1 + static_cast<std::size_t>(mix_bits(++polls_) % events.size());
         const std::size_t found = at(r).poll(std::span(events).first(room));
         if (found > room)
             return fail(transport_rule::poll_returns, r, "poll fills in more events than there is room for");
@@ -139,7 +139,7 @@ public:
             }
             if (!poll_all(moved)) return false;
             if (!moved && !held_.empty() && !keep_arrivals) {
-                if (!use(take_one(mix_bits(++polls_) % held_.size()))) return false;
+                if (!use(take_one(mix_bits(++polls_)))) return false;
                 moved = true;
             }
             if (moved) {
@@ -220,7 +220,8 @@ public:
             if (s.posted != s.target || s.arrived != s.target) return false;
         return pending_ == 0 && (held_.empty() || keep_arrivals);
     }
-    arrival take_one(std::size_t i) {
+    arrival take_one(std::uint64_t any) {
+        const std::size_t i = static_cast<std::size_t>(any % held_.size());
         const arrival a = held_[i];
         held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
         return a;
@@ -286,10 +287,15 @@ private:
         while (bytes % grain != 0) grain /= 2;
         return mix_bits(number) % 8 == 1 && bytes % 3 == 0 ? 3 : grain;
     }
-    bool handle_piece(rank_t r, const event& e) {
+    // The post that this event of the end is about, or posts_.size().
+    std::size_t index_of(rank_t r, const event& e) const noexcept {
         const std::uint64_t index = e.id - first_id;
-        if (index >= posts_.size() || posts_[index].owner != r || posts_[index].grain == 0 ||
-            posts_[index].now != post::state::pending)
+        if (index >= posts_.size() || posts_[static_cast<std::size_t>(index)].owner != r) return posts_.size();
+        return static_cast<std::size_t>(index);
+    }
+    bool handle_piece(rank_t r, const event& e) {
+        const std::size_t index = index_of(r, e);
+        if (index == posts_.size() || posts_[index].grain == 0 || posts_[index].now != post::state::pending)
             return fail(transport_rule::one_event, r, "a piece comes for no take in pieces");
         post& p = posts_[index];
         if (e.bytes == 0 || e.bytes % p.grain != 0 || e.bytes > p.bytes - p.got)
@@ -299,8 +305,8 @@ private:
         return true;
     }
     bool handle_end(rank_t r, const event& e) {
-        const std::uint64_t index = e.id - first_id;
-        if (index >= posts_.size() || posts_[index].owner != r)
+        const std::size_t index = index_of(r, e);
+        if (index == posts_.size())
             return fail(transport_rule::one_event, r, "an event has an id that this end was never given");
         post& p = posts_[index];
         using state = typename post::state;
@@ -373,7 +379,7 @@ private:
             }
         }
         held_.push_back(a);
-        return keep_arrivals || held_.size() < 4 || use(take_one(mix_bits(e.id + polls_) % held_.size()));
+        return keep_arrivals || held_.size() < 4 || use(take_one(mix_bits(e.id + polls_)));
     }
     // T7: a take of another length fails, writes nothing, and leaves the arrival there.
     bool wrong_takes(const arrival& a) {
