@@ -64,7 +64,7 @@ public:
             made.bad_ = size_overflow("data: more bytes than can be addressed");
         } else {
             made.offsets_.assign(std::size_t{size} + 1, 0);
-            std::fill(made.offsets_.begin() + rank + 1, made.offsets_.end(), own);
+            std::fill(made.offsets_.begin() + static_cast<std::ptrdiff_t>(rank) + 1, made.offsets_.end(), own);
             made.total_ = own;
         }
         made.are_agreed_ = false;
