@@ -311,7 +311,7 @@ TEST_CASE("shared_memory: a peer that writes nonsense is lost, with protocol_err
     std::ifstream maps("/proc/self/maps");
     int overwritten = 0;
     for (std::string line; std::getline(maps, line);) {
-        std::uint64_t begin = 0, end = 0;
+        unsigned long begin = 0, end = 0;
         if (line.find("/memfd:bough") == std::string::npos || std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2 ||
             end - begin != layout.bytes())
             continue;

@@ -53,29 +53,30 @@ struct trial {
         memory = std::make_unique<tcp_memory>(random.below(3) != 0 ? cap : cap + tcp_chunk::capacity);
         out = std::make_unique<tcp_outgoing>(window);
         in = std::make_unique<tcp_incoming>(*memory, 1, cap, window);
-        last_byte = random.below(3) != 0 ? random.below(3 * part_bytes) + random.below(100) : ~std::uint64_t{0};
-        many = 5 + random.below(60);
+        last_byte = random.below(3) != 0 ? size_below(3 * part_bytes) + size_below(100) : ~std::size_t{0};
+        many = 5 + size_below(60);
         are_small = random.below(2) != 0;
     }
 
+    std::size_t size_below(std::uint64_t n) { return static_cast<std::size_t>(random.below(n)); }
     std::size_t some_bytes() {
         switch (random.below(7)) {
-        case 0: return random.below(5 * part_bytes);
-        case 1: return most_short_bytes + 1 + random.below(100);
-        case 2: return part_bytes * random.below(4);
-        case 3: return random.below(most_short_bytes + 1);
-        case 4: return part_bytes + random.below(200);
-        default: return are_small ? 0 : random.below(200);
+        case 0: return size_below(5 * part_bytes);
+        case 1: return static_cast<std::size_t>(most_short_bytes) + 1 + size_below(100);
+        case 2: return static_cast<std::size_t>(part_bytes) * size_below(4);
+        case 3: return size_below(most_short_bytes + 1);
+        case 4: return static_cast<std::size_t>(part_bytes) + size_below(200);
+        default: return are_small ? 0 : size_below(200);
         }
     }
     // One turn of the sender.
     void send() {
-        wire.room = random.below(4) == 0 ? random.below(3 * part_bytes) : random.below(2'000);
+        wire.room = random.below(4) == 0 ? size_below(3 * part_bytes) : size_below(2'000);
         wire.room = std::min(wire.room, last_byte - wire.bytes.size());
         if (next != many && random.below(2) != 0) {
             message& m = all[next];
             m.sent.resize(some_bytes(), whole_message); // any byte would do as a verdict
-            for (std::size_t i = random.below(8); i < m.sent.size(); i += 1 + random.below(400))
+            for (std::size_t i = size_below(8); i < m.sent.size(); i += 1 + size_below(400))
                 m.sent[i] = static_cast<std::byte>(random.below(256));
             m.copy = m.sent;
             const posted result = out->post(wire, {.operation = next}, m.sent, next);
@@ -112,12 +113,12 @@ struct trial {
     // One turn of the receiver.
     void receive() {
         wire.may_read = random.below(3) == 0   ? ~std::size_t{0}
-                        : random.below(5) != 0 ? random.below(3'000)
-                                               : random.below(100);
+                        : random.below(5) != 0 ? size_below(3'000)
+                                               : size_below(100);
         std::array<event, 8> events;
         bool moved = false;
         const std::size_t found =
-            in->ended() ? 0 : in->poll(wire, std::span(events).first(1 + random.below(8)), ends, moved);
+            in->ended() ? 0 : in->poll(wire, std::span(events).first(1 + size_below(8)), ends, moved);
         for (const event& e : std::span(events).first(found)) {
             const std::uint32_t number = e.envelope.operation;
             for (; expected != number; ++expected) REQUIRE(all.at(expected).taken_back); // they keep their order
@@ -142,7 +143,7 @@ struct trial {
             end(m, e.code);
         }
         while (!kept.empty() && random.below(3) == 0) {
-            const std::size_t which = random.below(kept.size());
+            const std::size_t which = size_below(kept.size());
             const std::uint32_t number = kept[which];
             kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(which));
             use(number);
@@ -194,7 +195,8 @@ struct trial {
     }
 
     split_mix random;
-    std::uint64_t cap = 0, window = 0, last_byte = 0, many = 0;
+    std::uint64_t cap = 0, window = 0;
+    std::size_t last_byte = 0, many = 0;
     bool are_small = false, is_dead = false;
     unique_fd nobody = hung_up();
     std::unique_ptr<tcp_memory> memory;

@@ -33,9 +33,10 @@ TEST_CASE("region_memory: a region of whole lines behind a line for each rank") 
 TEST_CASE("region_memory: what does not lie inside the region is refused, whatever overflows") {
     memory mine(3, 128);
     constexpr std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::size_t longest = std::numeric_limits<std::size_t>::max();
     CHECK((mine.contains(0, 128, 0) && mine.contains(0, 64, 64) && mine.contains(128, 0, 0)));
     CHECK_FALSE((mine.contains(1, 128, 0) || mine.contains(0, 65, 64) || mine.contains(129, 0, 0)));
-    CHECK_FALSE((mine.contains(huge, 1, 0) || mine.contains(1, huge, 0) || mine.contains(1, 1, huge)));
+    CHECK_FALSE((mine.contains(huge, 1, 0) || mine.contains(1, longest, 0) || mine.contains(1, 1, longest)));
 }
 
 TEST_CASE("region_memory: regions must be equal on all ranks") {
