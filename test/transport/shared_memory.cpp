@@ -81,8 +81,10 @@ TEST_CASE("shared_memory: an end knows its group") {
     // 768 KiB a ring, and 3 MiB in all for many ranks
     CHECK(shared_ends(2)[0].segment_bytes() < 784u * 1024);
     CHECK(shared_ends(2, {.heap_bytes = 1 << 20})[0].segment_bytes() > 1u << 20);
-    const auto many = shared_ends(40);
-    REQUIRE(many.size() == 40);
+    // Here one process has all ranks, each of which maps the segments of all: 5 GiB of addresses for 40 ranks.
+    const rank_t ranks = sizeof(void*) > 4 ? 40 : 16;
+    const auto many = shared_ends(ranks);
+    REQUIRE(many.size() == ranks);
     CHECK(many[0].segment_bytes() < (7u << 19));
 }
 
