@@ -453,7 +453,11 @@ std::atomic<bool> make_brother{false};
 pid_t brother = 0;
 void before_fork() {
     if (!make_brother.exchange(false)) return;
+#ifdef __s390__                                                              // there the stack comes before the flags
+    brother = static_cast<pid_t>(::syscall(SYS_clone, 0, SIGCHLD, 0, 0, 0)); // no handlers run
+#else
     brother = static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); // no handlers run
+#endif
     if (brother != 0) return;
     ::alarm(30);
     for (;;) ::pause();
