@@ -21,6 +21,8 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/moved_list.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/session/attendants.hpp>
@@ -33,7 +35,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -116,7 +117,7 @@ public:
     void leave(named_call& c) noexcept {
         session_.with_lock([&] {
             stop_waiting(c);
-            std::erase(calls_, &c);
+            calls_.erase_if([&c](const named_call* x) { return x == &c; });
         });
     }
     // The next three concern a call that waits. False: it does not, and nothing has happened.
@@ -259,7 +260,7 @@ private:
             is_more = hear();
             before = used_.mine;
             while (named_call* next = find_due()) {
-                due_.pop_front();
+                due_.erase(due_.begin());
                 if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
                 take_first_place(*next);
                 next->take_turn(time_left(session_.now_ns(), next->deadline_ns_), next->place_);
@@ -387,10 +388,10 @@ private:
     std::span<const rank_t> members_;
     std::uint16_t context_;
     std::uint32_t epoch_;
-    std::vector<named_call*> calls_; // whose owners have not found that they have ended
-    std::size_t waiting_ = 0;        // of them, for their turn
+    plain_list<named_call*> calls_; // whose owners have not found that they have ended
+    std::size_t waiting_ = 0;       // of them, for their turn
     bool is_advancing_ = false;
-    std::deque<std::string> due_; // what the first member has started, and this rank has not
+    moved_list<std::string> due_; // what the first member has started, and this rank has not
     // Names that this rank has told, or used up; and on the first member, how many each other one has
     // used up.
     struct {

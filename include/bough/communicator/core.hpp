@@ -277,7 +277,7 @@ public:
     communicator_options options;
     plan_cache plans;
     repeated_calls repeated;
-    std::vector<std::unique_ptr<spare_frame>> spare_frames;
+    moved_list<std::unique_ptr<spare_frame>> spare_frames;
     packing_room packed; // of blocking calls
     detail::reporter reporter;
     unbound_call<communicator_core> unbound;

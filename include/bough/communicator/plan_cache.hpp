@@ -11,6 +11,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/label.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/engine/bound.hpp>
@@ -127,7 +128,7 @@ private:
 
     std::size_t limit_;
     std::uint64_t changes_ = 0;
-    std::vector<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
+    moved_list<std::unique_ptr<bound_plan>> free_; // the one most lately used stands first
 };
 
 // Not inline, so that the compiled form can hold it.
@@ -135,7 +136,7 @@ template <int>
 void plan_cache::put(std::unique_ptr<bound_plan> bound) {
     ++changes_;
     for (std::size_t i = free_.size(); i-- != 0 && free_.size() >= limit_;) // those that wait do not count
-        if (!free_[i]->is_waiting) free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!free_[i]->is_waiting) free_.erase(free_.begin() + i);
     free_.insert(free_.begin(), std::move(bound));
 }
 BOUGH_COMPILED_COMMON(void plan_cache::put<0>(std::unique_ptr<bound_plan>))

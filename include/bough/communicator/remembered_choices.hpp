@@ -5,6 +5,7 @@
 
 #include <bough/communicator/lateness.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/candidates.hpp>
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -75,7 +75,7 @@ private:
         return all_[latest_].plan.get();
     }
 
-    std::vector<choice> all_;
+    moved_list<choice> all_;
     std::size_t latest_ = 0; // the one that was asked for last
     std::uint64_t look_ups_ = 0;
 };

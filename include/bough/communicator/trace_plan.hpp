@@ -10,6 +10,7 @@
 #include <bough/communicator/plan_cache.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/step.hpp>
 #include <bough/report/trace.hpp>
@@ -36,7 +37,7 @@ void trace_plan(communicator_trace& out, const bound_plan& bound, const char* na
     if (peers.empty()) peers.push_back(rank); // a combine and a copy have a price, too
     std::sort(peers.begin(), peers.end());
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    std::vector<traced_cost> table;
+    plain_list<traced_cost> table;
     for (const rank_t peer : peers)
         for (const std::uint64_t bytes : {0u, 8u, 64u, 512u, 4096u, 32768u, 262144u, 2097152u, 16777216u}) {
             const message_costs to = costs.costs_of(rank, peer, bytes, what, size);

@@ -97,7 +97,7 @@ private:
 
     bound_view bound_;
     detail::plain_list<std::uint32_t> waits_;
-    std::vector<bool> is_done_;
+    plain_list<unsigned char> is_done_;
     std::size_t done_ = 0; // how many of them
 };
 

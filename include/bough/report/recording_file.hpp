@@ -11,6 +11,7 @@
 #define BOUGH_REPORT_RECORDING_FILE_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/fd.hpp>
@@ -29,7 +30,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -84,7 +84,7 @@ private:
     std::mutex lock_;
     unique_fd file_;
     std::size_t length_ = 0;
-    std::vector<part> parts_;
+    plain_list<part> parts_;
 };
 
 } // namespace detail

@@ -12,6 +12,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -203,7 +204,7 @@ private:
     std::byte *next_ = nullptr, *end_ = nullptr;
     std::size_t length_ = least_bytes;
     std::vector<std::uint32_t> in_flight_; // calls that are traced
-    std::vector<std::uint64_t> plans_;     // that are in the file
+    plain_list<std::uint64_t> plans_;      // that are in the file
 };
 
 template <int>

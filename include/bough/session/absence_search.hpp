@@ -23,6 +23,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/absence.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/mismatch.hpp>
@@ -33,7 +34,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -253,7 +253,7 @@ public:
     // The number of a communicator that has ended may be given to another one.
     void forget(std::uint16_t context) {
         for (asked_rank& x : asked_) {
-            std::erase_if(x.questions, [&](const question& q) { return q.about.context == context; });
+            x.questions.erase_if([&](const question& q) { return q.about.context == context; });
             if (x.is_open && x.open.context == context) x.open.operation = 0;
         }
         proposals_.erase_if([&](const proposal& p) { return p.of.context == context; });
@@ -280,7 +280,7 @@ private:
                 if (same_call(q.about, call)) return &q;
             return nullptr;
         }
-        std::vector<question> questions;
+        moved_list<question> questions;
         envelope open{};                        // the call of the question that has no answer yet
         bool is_open = false, has_left = false; // there is such a question; it has left this process
         std::uint64_t since_ns = 0;             // when it was seen to have left
@@ -300,7 +300,7 @@ private:
     static constexpr std::uint32_t kept_rounds = 64; // answers are kept so long for other searches
 
     question& question_to(rank_t r, const envelope& call) {
-        std::vector<question>& all = asked_[r].questions;
+        moved_list<question>& all = asked_[r].questions;
         for (question& q : all)
             if (same_call(q.about, call)) return q;
         for (question& q : all) // reuse one of a call that is long over
@@ -360,8 +360,8 @@ private:
     rank_t size_, me_;
     std::uint32_t round_ = 0;
     std::uint64_t began_ns_ = 0;
-    std::vector<asked_rank> asked_; // by rank; empty before the first search
-    std::size_t staying_ = 0;       // open questions that have not been seen to leave this rank
+    moved_list<asked_rank> asked_; // by rank; empty before the first search
+    std::size_t staying_ = 0;      // open questions that have not been seen to leave this rank
     detail::plain_list<proposal> proposals_;
 };
 using absence_search = basic_absence_search<0>;

@@ -13,6 +13,7 @@
 #define BOUGH_SESSION_CONTROL_HPP
 
 #include <bough/concepts/transport.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/session/control_messages.hpp>
 #include <bough/session/membership.hpp>
 #include <bough/session/outbox.hpp>
@@ -107,7 +108,7 @@ public:
     }
 
     // Messages with control_segment that have come, in order per rank, and that nobody has used.
-    const std::vector<control_message>& inbox() const noexcept { return inbox_; }
+    const detail::moved_list<control_message>& inbox() const noexcept { return inbox_; }
     // Pre: read() or completed() has given the message.
     void keep(control_message&& m) { inbox_.push_back(std::move(m)); }
     // Calls use(message) for each message of the inbox, in order. If it returns true, the message is used
@@ -121,18 +122,18 @@ public:
                 continue;
             }
             recycle(std::move(inbox_[i].bytes));
-            inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(i));
+            inbox_.erase(inbox_.begin() + i);
         }
     }
     // Takes the memory of a message that was used, for later ones.
     void recycle(std::vector<std::byte>&& bytes) noexcept { in_.recycle(std::move(bytes)); }
     // Removes what was for a communicator that all members have let go.
     void forget_inbox(std::uint16_t context) {
-        std::erase_if(inbox_, [&](const control_message& m) { return m.tag.context == context; });
+        inbox_.erase_if([&](const control_message& m) { return m.tag.context == context; });
     }
     // Removes what was for other epochs. Call it when the membership has begun an epoch.
     void begin_epoch() {
-        std::erase_if(inbox_, [this](const control_message& m) { return !members_.is_of_epoch(m.tag); });
+        inbox_.erase_if([this](const control_message& m) { return !members_.is_of_epoch(m.tag); });
     }
 
     // Reserves memory for so many more messages, each way, until unreserve(). If it throws, only the
@@ -159,7 +160,7 @@ private:
     const membership& members_;
     outbox out_;
     control_messages in_;
-    std::vector<control_message> inbox_;
+    detail::moved_list<control_message> inbox_;
 };
 
 } // namespace bough::detail

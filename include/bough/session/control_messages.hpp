@@ -12,6 +12,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/memory_size.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/session/outbox.hpp>
 #include <bough/session/unexpected.hpp>
 
@@ -50,7 +51,7 @@ public:
             const std::uint64_t id = std::uint64_t{id_mark} << 32 | next_id_++;
             result = transport.take(e.id, m.bytes, id);
             if (result == posted::pending) {
-                under_way_.emplace_back(id, std::move(m));
+                under_way_.push_back({id, std::move(m)});
                 return false;
             }
         }
@@ -70,22 +71,27 @@ public:
     // A take has ended. True: `m` is the message.
     bool taken(const event& e, control_message& m) {
         for (std::size_t i = 0; i != under_way_.size(); ++i) {
-            if (under_way_[i].first != e.id) continue;
-            m = std::move(under_way_[i].second);
-            under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (under_way_[i].id != e.id) continue;
+            m = std::move(under_way_[i].message);
+            under_way_.erase(under_way_.begin() + i);
             return e.code == errc::ok;
         }
         return false;
     }
 
 private:
+    struct awaited {
+        std::uint64_t id;
+        control_message message;
+    };
+
     void make_room(const event& e, control_message& m) {
         if (e.data == nullptr && e.bytes != 0 && under_way_.size() == under_way_.capacity())
             under_way_.reserve(2 * under_way_.size() + 4);
         m = {e.peer, e.envelope, spare_.of_size(detail::memory_size(e.bytes))};
     }
 
-    std::vector<std::pair<std::uint64_t, control_message>> under_way_; // by id
+    detail::moved_list<awaited> under_way_;
     spare_bytes spare_;
     std::uint32_t next_id_ = 0;
 };

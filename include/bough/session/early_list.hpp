@@ -9,6 +9,8 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/moved_list.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/session/operation_table.hpp>
 
 #include <algorithm>
@@ -16,7 +18,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -138,8 +139,8 @@ private:
         }
     }
 
-    std::vector<std::unique_ptr<early_message[]>> blocks_;
-    std::vector<of_peer> peers_;
+    moved_list<std::unique_ptr<early_message[]>> blocks_;
+    plain_list<of_peer> peers_;
     operation_table<early_message> calls_; // the first message of each
     early_message *first_ = nullptr, *last_ = nullptr, *free_ = nullptr;
     std::size_t count_ = 0;

@@ -7,6 +7,8 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/moved_list.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 
 #include <cstddef>
@@ -31,7 +33,7 @@ public:
         if (messages == 0) return;
         buffers more(messages);
         for (std::vector<std::byte>& x : more) x.reserve(bytes);
-        const auto at = first_of(bytes);
+        length* const at = first_of(bytes);
         if (at == lengths_.end() || at->bytes != bytes) {
             lengths_.insert(at, {bytes, messages, std::move(more)});
         } else {
@@ -44,7 +46,7 @@ public:
     // Ends one reserve(). Buffers in use come back later, as far as there is room left.
     void unreserve(std::size_t messages, std::size_t bytes) noexcept {
         if (messages == 0) return;
-        const auto at = first_of(bytes);
+        length* const at = first_of(bytes);
         BOUGH_EXPECTS(at != lengths_.end() && at->bytes == bytes && at->room >= messages, "bytes: not reserved");
         room_ -= messages;
         at->room -= messages;
@@ -72,7 +74,7 @@ public:
     }
 
 private:
-    using buffers = std::vector<std::vector<std::byte>>;
+    using buffers = detail::moved_list<std::vector<std::byte>>;
     struct length {
         std::size_t bytes; // each buffer holds at least so many
         std::size_t room;
@@ -80,8 +82,8 @@ private:
     };
 
     // The first length that is at least `bytes`. A linear search: there are few lengths.
-    typename std::vector<length>::iterator first_of(std::size_t bytes) noexcept {
-        auto at = lengths_.begin();
+    length* first_of(std::size_t bytes) noexcept {
+        length* at = lengths_.begin();
         while (at != lengths_.end() && at->bytes < bytes) ++at;
         return at;
     }
@@ -96,7 +98,7 @@ private:
         return {};
     }
 
-    std::vector<length> lengths_; // ascending, no two the same
+    detail::moved_list<length> lengths_; // ascending, no two the same
     std::size_t room_ = 0;
 };
 // basic_spare_bytes as sessions use it.
@@ -234,10 +236,10 @@ private:
         has_cleared_ = data_waits_;
     }
 
-    std::vector<message> messages_;
-    std::uint32_t free_ = none; // of messages_
-    std::size_t size_ = 0;      // of messages_ that are not free
-    std::vector<peer> peers_;   // by rank
+    detail::moved_list<message> messages_;
+    std::uint32_t free_ = none;      // of messages_
+    std::size_t size_ = 0;           // of messages_ that are not free
+    detail::plain_list<peer> peers_; // by rank
     rank_t first_ = no_rank, last_ = no_rank;
     bool has_untried_ = false;
     bool data_waits_ = false, has_cleared_ = false;

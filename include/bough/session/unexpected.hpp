@@ -21,6 +21,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/session/early_list.hpp>
 
@@ -244,7 +245,7 @@ private:
     T& transport_;
     early_limits limits_;
     detail::early_list waiting_;
-    std::vector<copy> copies_;
+    detail::moved_list<copy> copies_;
     std::array<std::uint32_t, 60> free_; // copies that are not in use, by list_for() their memory
     std::uint64_t kept_ = 0;             // bytes of memory that those have
     std::uint64_t copied_ = 0;

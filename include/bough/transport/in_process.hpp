@@ -25,6 +25,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/memory_size.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/relax.hpp>
 #include <bough/error.hpp>
@@ -259,6 +260,11 @@ private:
     friend class in_process;
     static constexpr std::uint32_t yields = 20'000; // some milliseconds
 
+    struct way_out {
+        rank_t peer;
+        detail::in_process_ring* ring;
+    };
+
     endpoint(std::shared_ptr<world> shared, rank_t rank)
         : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {
         for (detail::plain_list<detail::in_process_ring*>* rings : {&in_, &open_})
@@ -279,7 +285,7 @@ private:
         auto made =
             std::make_unique<detail::in_process_ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
         std::atomic<detail::in_process_ring*>& list = world_->ranks[to].incoming;
-        out_.emplace_back(to, made.get());
+        out_.push_back({to, made.get()});
         made->next = list.load(std::memory_order_relaxed);
         while (!list.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
         }
@@ -340,7 +346,7 @@ private:
     std::uint32_t forks_ = detail::forks();
     detail::plain_list<detail::in_process_ring*> in_; // rings to this rank
     detail::in_process_ring* newest_ = nullptr;       // the newest ring in in_
-    std::vector<std::pair<rank_t, detail::in_process_ring*>> out_;
+    detail::plain_list<way_out> out_;
     detail::plain_list<detail::in_process_ring*> open_; // rings in which long messages from this rank are under way
     std::uint32_t departures_ = 0;                      // how many departures have been reported
     std::uint32_t woken_ = 0;                           // how often it had been woken at the last poll
@@ -372,20 +378,20 @@ template <int>
 void in_process::run_ranks(void* f, void (*call)(void*, endpoint&&)) {
     if (shared_->ranks[0].taken.load()) shared_ = std::make_shared<world>(size(), shared_->options);
 #if BOUGH_HAS_EXCEPTIONS
-    std::vector<std::exception_ptr> thrown(size()); // outlives the threads, which write into it
+    detail::moved_list<std::exception_ptr> thrown(size()); // outlives the threads, which write into it
 #endif
     // Joins the threads that have started, even if a later one cannot be made. The ends that are
     // left are destroyed before that, so the running ranks see them as gone.
     struct joined {
-        std::vector<std::thread> threads;
+        detail::moved_list<std::thread> threads;
         ~joined() {
             for (std::thread& t : threads)
                 if (t.joinable()) t.join();
         }
     } running;
-    std::vector<std::thread>& threads = running.threads;
+    detail::moved_list<std::thread>& threads = running.threads;
     // Made before any thread starts, so that a rank that fails at once is seen as gone.
-    std::vector<endpoint> ends;
+    detail::moved_list<endpoint> ends;
     ends.reserve(size());
     for (rank_t r = 0; r != size(); ++r) ends.push_back(connect(r));
     threads.reserve(size());

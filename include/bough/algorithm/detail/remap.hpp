@@ -4,13 +4,13 @@
 #define BOUGH_ALGORITHM_DETAIL_REMAP_HPP
 
 #include <bough/concepts/step_sink.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -43,7 +43,7 @@ public:
     constexpr const slice& operator[](std::size_t i) const noexcept { return list_[i]; }
 
 private:
-    std::vector<slice> list_;
+    plain_list<slice> list_;
 };
 
 // `rank_of(r)` names ranks; `cut(s, p)` adds the pieces of a slice, its buffer already renamed, to p.

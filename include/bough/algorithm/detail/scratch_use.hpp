@@ -4,6 +4,7 @@
 #define BOUGH_ALGORITHM_DETAIL_SCRATCH_USE_HPP
 
 #include <bough/concepts/plan.hpp>
+#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/slice.hpp>
 #include <bough/core/step.hpp>
@@ -52,7 +53,7 @@ private:
         else if (is_scratch(s.out.buffer))
             written_.push_back(s.out);
     }
-    std::vector<slice> written_; // not packed
+    plain_list<slice> written_; // not packed
     packed_loads<> loads_;
 };
 

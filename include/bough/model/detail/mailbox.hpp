@@ -15,7 +15,6 @@
 #include <bough/model/channel_table.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::model::detail {
 
@@ -126,12 +125,12 @@ private:
     }
 
     bough::detail::plain_list<rank_t> first_to_;
-    std::vector<Letter> first_;
+    bough::detail::plain_list<Letter> first_;
     bough::detail::plain_list<box> boxes_; // by receiver; made when the first letter needs one
     bough::detail::plain_list<envelope> pool_;
     std::uint32_t free_ = none;
     channel_table channels_; // numbers the channels to popular receivers
-    std::vector<list> lists_;
+    bough::detail::plain_list<list> lists_;
 };
 
 } // namespace bough::model::detail
