@@ -15,81 +15,102 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <system_error>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
+// A piece of a sentence: a text, or a number.
+class text_piece {
+public:
+    text_piece(const char* text) noexcept : text_(text) {}
+    text_piece(const std::string& text) noexcept : text_(text.c_str()) {}
+    text_piece(std::uint64_t number) noexcept : number_(number) {}
+
+    void add_to(std::string& sentence) const { sentence += text_ != nullptr ? text_ : std::to_string(number_); }
+
+private:
+    const char* text_ = nullptr;
+    std::uint64_t number_ = 0;
+};
+// Joins pieces. All sentences are made by this function, so that none is a row of inlined appends.
+BOUGH_COLD inline std::string sentence_of(std::initializer_list<text_piece> pieces) {
+    std::string sentence;
+    for (const text_piece& p : pieces) p.add_to(sentence);
+    return sentence;
+}
+
 // "allreduce #17", "barrier #2 of communicator 3", "instance 4 of program 1". The number of the
 // first communicator of a group is left out.
-inline std::string call_text(std::uint8_t collective, std::uint32_t operation, std::uint16_t context) {
+BOUGH_COLD inline std::string call_text(std::uint8_t collective, std::uint32_t operation, std::uint16_t context) {
     if (collective == program_kind && operation != 0) {
         const program_instance its = program_instance::unpacked(operation);
-        return "instance " + std::to_string(its.instance) + " of program " + std::to_string(its.stream);
+        return sentence_of({"instance ", its.instance, " of program ", its.stream});
     }
-    const std::string name = collective_name(collective);
-    if (name.empty() && operation == 0)
-        return "create_group" + (context == 0 ? "" : " of communicator " + std::to_string(context));
-    return (name.empty() ? "operation" : name) + " #" + std::to_string(operation) +
-           (context == 0 ? "" : " of communicator " + std::to_string(context));
+    const char* const name = collective_name(collective);
+    const std::string of = context == 0 ? std::string() : sentence_of({" of communicator ", context});
+    if (*name == '\0' && operation == 0) return sentence_of({"create_group", of});
+    return sentence_of({*name == '\0' ? "operation" : name, " #", operation, of});
 }
 // The ranks that a status names as missing: "rank 5", "ranks 5, 6 and 7", "ranks 1, 2, 3, 4, 5, 6,
 // 7, 8 and 12 others".
-inline std::string missing_text(const status& s) {
+BOUGH_COLD inline std::string missing_text(const status& s) {
     constexpr std::size_t most = 8;
-    std::vector<rank_t> ranks;
+    rank_t ranks[most];
+    std::size_t named = 0;
     const rank_t first = s.peer - s.peer % 64;
-    for (rank_t r = first; r - first != 64 && ranks.size() != most; ++r)
-        if (is_missing(s, r)) ranks.push_back(r);
-    const std::size_t others = s.missing > ranks.size() ? s.missing - ranks.size() : 0;
+    for (rank_t r = first; r - first != 64 && named != most; ++r)
+        if (is_missing(s, r)) ranks[named++] = r;
+    const std::size_t others = s.missing > named ? s.missing - named : 0;
     std::string text = s.missing == 1 ? "rank " : "ranks ";
-    for (std::size_t i = 0; i != ranks.size(); ++i) {
-        const bool is_last = i + 1 == ranks.size() && others == 0;
-        text += (i == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[i]);
+    for (std::size_t i = 0; i != named; ++i) {
+        const bool is_last = i + 1 == named && others == 0;
+        text += sentence_of({i == 0 ? "" : is_last ? " and " : ", ", ranks[i]});
     }
-    if (others != 0)
-        text += " and " + std::string(s.missing >= 255 ? "at least " : "") + std::to_string(others) +
-                (others == 1 ? " other" : " others");
-    return text;
+    if (others == 0) return text;
+    return sentence_of(
+        {text, " and ", s.missing >= 255 ? "at least " : "", others, others == 1 ? " other" : " others"});
 }
 // Does the status tell of ranks that did not come to an operation before its deadline? What it
 // tells is the same on each rank that waited, whatever its code.
 inline bool tells_absence(const status& s) noexcept {
     return names_missing(s) || (is_deadline(s) && s.operation != 0 && s.peer == no_rank);
 }
-inline std::string absence_of(const status& s) {
+BOUGH_COLD inline std::string absence_of(const status& s) {
     const std::string call = call_text(s.collective, s.operation, s.context);
     if (!names_missing(s)) return call;
     const last_call last = last_call_of(s);
     const std::string its = call_text(last.collective, last.operation, last.context);
     if (last.absence == absence::late)
-        return "this rank, " + std::to_string(s.peer) + ", came too late" + (s.operation == 0 ? "" : " to " + call);
+        return sentence_of({"this rank, ", s.peer, ", came too late", s.operation == 0 ? "" : " to ",
+                            s.operation == 0 ? std::string() : call});
     const bool one = s.missing == 1;
-    const std::string who = missing_text(s), it = one ? "it" : "rank " + std::to_string(s.peer);
-    const std::string has = who + (one ? " has" : " have") + " not come to " + call;
+    const std::string who = missing_text(s), it = one ? "it" : sentence_of({"rank ", s.peer});
+    const std::string has = sentence_of({who, one ? " has" : " have", " not come to ", call});
+    const std::string is = sentence_of({who, one ? " is" : " are", " missing in ", call});
     switch (last.absence) {
     case absence::not_come:
-        if (last.operation == 0) return has + " (" + it + " has made no call)";
-        return has + " (" + (one ? "its last call" : "the last call of " + it) + " was " + its + ")";
-    case absence::elsewhere: return has + " (" + it + " is in " + its + ")";
-    case absence::silent: return who + (one ? " is" : " are") + " missing in " + call + " (" + it + " does not answer)";
-    default: return who + (one ? " is" : " are") + " missing in " + call;
+        if (last.operation == 0) return sentence_of({has, " (", it, " has made no call)"});
+        return sentence_of(
+            {has, one ? " (its last call" : " (the last call of ", one ? std::string() : it, " was ", its, ")"});
+    case absence::elsewhere: return sentence_of({has, " (", it, " is in ", its, ")"});
+    case absence::silent: return sentence_of({is, " (", it, " does not answer)"});
+    default: return is;
     }
 }
 
 // A part of a signature: "double", "plus", "allreduce", "12"; its number if it has no name.
-inline std::string value_of(mismatch what, std::uint64_t value) {
+BOUGH_COLD inline std::string value_of(mismatch what, std::uint64_t value) {
     const char* name = nullptr;
-    if (what == mismatch::collective && value < 256)
-        if (const std::string known = collective_name(static_cast<std::uint8_t>(value)); !known.empty()) return known;
+    if (what == mismatch::collective && value < 256) name = collective_name(static_cast<std::uint8_t>(value));
     if (what == mismatch::op) name = name_of_op(value);
     if (what == mismatch::type) name = name_of_type(value);
-    if (what == mismatch::name && value == 0) return "no name";
-    if (name != nullptr) return name;
+    if (what == mismatch::name && value == 0) name = "no name";
+    if (name != nullptr && *name != '\0') return name;
     if (what != mismatch::op && what != mismatch::type && what != mismatch::plan && what != mismatch::name)
         return std::to_string(value);
     std::string hex = "0x0000000000000000";
@@ -99,7 +120,7 @@ inline std::string value_of(mismatch what, std::uint64_t value) {
 
 // The two sides of a difference between builds: "rank 3 speaks version 5 of the session's messages,
 // this rank version 6".
-inline std::string builds_text(const status& s) {
+BOUGH_COLD inline std::string builds_text(const status& s) {
     static constexpr const char* what[] = {"the machine",         "joining",        "the session's messages",
                                            "the plans",           "the tcp frames", "shared memory",
                                            "the frames over MPI", "rdma",           "growing"};
@@ -107,24 +128,23 @@ inline std::string builds_text(const status& s) {
     const auto name = [&](std::uint64_t said) {
         return format_of(said) < std::size(what) ? what[format_of(said)] : "an unknown format";
     };
-    const auto version = [](std::uint64_t said) { return std::to_string(said & 255); };
     const auto machine = [](std::uint64_t said) {
-        return std::to_string(8 * (said & 15)) + " bits and the " + ((said & 128) != 0 ? "low" : "high") +
-               " byte first, with 8 bytes aligned to " + std::to_string(1u << (said >> 4 & 7));
+        return sentence_of({8 * (said & 15), " bits and the ", (said & 128) != 0 ? "low" : "high",
+                            " byte first, with 8 bytes aligned to ", std::uint64_t{1} << (said >> 4 & 7)});
     };
-    const std::string their = s.peer == no_rank ? std::string("another rank") : "rank " + std::to_string(s.peer);
+    const std::string their = s.peer == no_rank ? std::string("another rank") : sentence_of({"rank ", s.peer});
+    const std::uint64_t theirs = s.theirs & 255, mine = s.mine & 255; // versions
     if (format_of(s.mine) == static_cast<std::size_t>(wire_format::machine))
-        return their + " is built for " + machine(s.theirs) + ", this rank for " + machine(s.mine);
+        return sentence_of({their, " is built for ", machine(s.theirs), ", this rank for ", machine(s.mine)});
     if (format_of(s.mine) != format_of(s.theirs))
-        return their + " joins by version " + version(s.theirs) + " of " + name(s.theirs) + ", this rank by version " +
-               version(s.mine) + " of " + name(s.mine);
-    return their + " speaks version " + version(s.theirs) + " of " + name(s.mine) + ", this rank version " +
-           version(s.mine);
+        return sentence_of({their, " joins by version ", theirs, " of ", name(s.theirs), ", this rank by version ",
+                            mine, " of ", name(s.mine)});
+    return sentence_of({their, " speaks version ", theirs, " of ", name(s.mine), ", this rank version ", mine});
 }
 
 // What a status says of an argument, with its values: "RANK: is {mine}" becomes "RANK: is 7". `has_peer`:
 // it names the peer.
-inline std::string argument_text(const status& s, bool& has_peer) {
+BOUGH_COLD inline std::string argument_text(const status& s, bool& has_peer) {
     std::string text = s.argument;
     const auto put = [&text](const std::string& name, std::uint64_t value) {
         std::size_t at = text.find(name);
@@ -139,62 +159,63 @@ inline std::string argument_text(const status& s, bool& has_peer) {
 }
 
 // Of an op that is the same on both ranks, but not the numbers that it holds.
-inline std::string numbers_text(std::uint64_t op) {
+BOUGH_COLD inline std::string numbers_text(std::uint64_t op) {
     const char* const name = name_of_op(op);
-    return std::string(" in its numbers, such as a scale before or after") +
-           (name == nullptr ? "" : " (" + std::string(name) + " on both ranks)");
+    return sentence_of({" in its numbers, such as a scale before or after", name == nullptr ? "" : " (",
+                        name == nullptr ? "" : name, name == nullptr ? "" : " on both ranks)"});
 }
 
 // The two values of a mismatch. A rank that was told of it, or whose group it has broken, may have called with
 // either of them, so there is no "here" then: " (plus on rank 1, max on another rank)".
-inline std::string sides_text(const status& s, bool& has_peer) {
+BOUGH_COLD inline std::string sides_text(const status& s, bool& has_peer) {
     const std::string mine = value_of(s.mismatch, s.mine), theirs = value_of(s.mismatch, s.theirs);
-    if (s.code == errc::call_mismatch) return " (" + mine + " here, " + theirs + " there)";
-    if (s.peer == no_rank) return " (" + mine + " on one rank, " + theirs + " on another)";
+    if (s.code == errc::call_mismatch) return sentence_of({" (", mine, " here, ", theirs, " there)"});
+    if (s.peer == no_rank) return sentence_of({" (", mine, " on one rank, ", theirs, " on another)"});
     has_peer = true;
-    return " (" + theirs + " on rank " + std::to_string(s.peer) + ", " + mine + " on another rank)";
+    return sentence_of({" (", theirs, " on rank ", s.peer, ", ", mine, " on another rank)"});
 }
 
 // What a status tells besides its code, such as "the op differs (plus here, max there), rank 3". A
 // template, so that the compiled form can hold it.
 template <std::same_as<status> S>
-std::string details_of(const S& s) {
+BOUGH_COLD std::string details_of(const S& s) {
     std::string text;
-    const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
+    const auto add = [&text](std::initializer_list<text_piece> more) {
+        if (!text.empty()) text += ", ";
+        text += sentence_of(more);
+    };
     if (tells_absence(s)) {
-        add(absence_of(s));
-        if (s.cause != errc::ok) text += std::string(": ") + describe(s.cause);
+        add({absence_of(s), s.cause != errc::ok ? ": " : "", s.cause != errc::ok ? describe(s.cause) : ""});
         return text;
     }
     if (is_deadline(s) && s.missing != 0 && s.peer == no_rank) // of a growth (bough/grow.hpp)
-        add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks have come");
-    if (s.code == errc::no_majority)
-        add(std::to_string(s.mine) + " of " + std::to_string(s.theirs) + " ranks are known to agree");
+        add({s.mine, " of ", s.theirs, " ranks have come"});
+    if (s.code == errc::no_majority) add({s.mine, " of ", s.theirs, " ranks are known to agree"});
     bool has_peer = false;
-    if (s.argument != nullptr) add(argument_text(s, has_peer));
+    if (s.argument != nullptr) add({argument_text(s, has_peer)});
     if (s.mismatch == mismatch::version) {
-        add(builds_text(s));
+        add({builds_text(s)});
         return text;
     }
     if (s.mismatch != mismatch::none) {
         static constexpr const char* what[] = {
             "",         "the collective",     "the op",    "the element type",    "the count", "the root",
             "the plan", "the order of calls", "a message", "the list of members", "",          "the name"};
-        std::string differs = std::string(what[static_cast<std::size_t>(s.mismatch)]) + " differs";
+        std::string differs;
         if (s.mismatch == mismatch::op && differ_in_values(s.mine, s.theirs))
-            differs += numbers_text(s.mine);
+            differs = numbers_text(s.mine);
         else if (s.mismatch == mismatch::segment) // it does not say which message was expected
-            differs += " from what was expected (its number is " + std::to_string(s.theirs) + ")";
+            differs = sentence_of({" from what was expected (its number is ", s.theirs, ")"});
         else if (s.mine != s.theirs)
-            differs += sides_text(s, has_peer);
-        add(differs);
+            differs = sides_text(s, has_peer);
+        add({what[static_cast<std::size_t>(s.mismatch)], " differs", differs});
         if (s.mismatch == mismatch::plan)
-            add("perhaps the ranks run different builds, choose by different costs, or gave different counts, "
-                "members or neighbours");
+            add({"perhaps the ranks run different builds, choose by different costs, or gave different counts, "
+                 "members or neighbours"});
     }
-    if (s.cause != errc::ok) add(std::string("first cause: ") + describe(s.cause));
-    if (s.peer != no_rank && !has_peer) add("rank " + std::to_string(s.peer));
-    if (s.operation != 0) add("operation " + std::to_string(s.operation));
+    if (s.cause != errc::ok) add({"first cause: ", describe(s.cause)});
+    if (s.peer != no_rank && !has_peer) add({"rank ", s.peer});
+    if (s.operation != 0) add({"operation ", s.operation});
     return text;
 }
 BOUGH_COMPILED_COMMON(std::string details_of<status>(const status&))

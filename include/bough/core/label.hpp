@@ -26,11 +26,11 @@ public:
     constexpr const char* c_str() const noexcept { return text_; }
     constexpr std::size_t size() const noexcept { return size_; }
 
-    constexpr label& append(const char* text) {
+    BOUGH_COLD constexpr label& append(const char* text) {
         while (*text != '\0') push(*text++);
         return *this;
     }
-    constexpr label& append(std::uint64_t number) {
+    BOUGH_COLD constexpr label& append(std::uint64_t number) {
         char digits[20]{};
         std::size_t count = 0;
         do digits[count++] = static_cast<char>('0' + number % 10);
@@ -39,7 +39,7 @@ public:
         return *this;
     }
     // name{.field = value}; more fields are added behind it.
-    constexpr label& field(const char* name, std::uint64_t value) {
+    BOUGH_COLD constexpr label& field(const char* name, std::uint64_t value) {
         open().append(".").append(name).append(" = ").append(value);
         return close();
     }
@@ -48,7 +48,7 @@ public:
         return value == usual ? *this : field(name, value);
     }
     // name{inner}
-    constexpr label& field(const label& inner) {
+    BOUGH_COLD constexpr label& field(const label& inner) {
         open().append(inner.c_str());
         return close();
     }
@@ -79,11 +79,9 @@ private:
 
 namespace detail {
 
-// The name of a type as it is written inside namespace bough.
-template <class T>
-constexpr label type_label() {
-#if defined(__GNUC__)
-    const char* at = __PRETTY_FUNCTION__; // "... [with T = bough::ring]", "... [T = bough::ring]"
+// The T of the name of a function template, as compilers print it: "... [with T = bough::ring]",
+// "... [T = bough::ring]". As it is written inside namespace bough.
+BOUGH_COLD constexpr label type_in(const char* at) {
     while (*at != '\0' && !(at[0] == 'T' && at[1] == ' ' && at[2] == '=' && at[3] == ' ')) ++at;
     if (*at == '\0') return "unnamed";
     label made;
@@ -108,6 +106,13 @@ constexpr label type_label() {
         made.append(letter);
     }
     return made;
+}
+
+// The name of a type.
+template <class T>
+constexpr label type_label() {
+#if defined(__GNUC__)
+    return type_in(__PRETTY_FUNCTION__);
 #else
     return "unnamed";
 #endif
