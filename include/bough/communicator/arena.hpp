@@ -8,6 +8,7 @@
 #define BOUGH_COMMUNICATOR_ARENA_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/search.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,7 +71,7 @@ public:
     // Does p point into the memory of this arena?
     bool owns(const void* p) const noexcept {
         const auto place = reinterpret_cast<std::uintptr_t>(p);
-        return std::any_of(pieces_.begin(), pieces_.end(), [place](const piece& x) {
+        return detail::any_of(pieces_, [place](const piece& x) {
             // A p below wraps around.
             return place - reinterpret_cast<std::uintptr_t>(x.bytes.get()) < x.size;
         });

@@ -23,6 +23,7 @@
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
 #include <bough/op/traits.hpp>
 #include <bough/session/attendants.hpp>
@@ -229,7 +230,7 @@ private:
         if (used_.mine - used_.least < most_ahead) return false;
         used_.least = used_.mine;
         (void)read([this](rank_t from, std::span<const std::byte> bytes) {
-            const auto at = members_.empty() ? members_.begin() : std::find(members_.begin(), members_.end(), from);
+            const auto at = members_.empty() ? members_.begin() : detail::find(members_, from);
             const auto i = members_.empty() ? std::size_t{from} : static_cast<std::size_t>(at - members_.begin());
             if (i < used_.by.size() && bytes.size() == sizeof used_.by[i])
                 std::memcpy(&used_.by[i], bytes.data(), sizeof used_.by[i]);
@@ -328,20 +329,19 @@ private:
     }
     // A call that waits until the first member starts it.
     named_call* find_not_due() noexcept {
-        const auto at = std::find_if(calls_.begin(), calls_.end(), [&](const named_call* c) {
-            return c->waits_ && std::find(due_.begin(), due_.end(), c->name()) == due_.end();
-        });
+        const auto at = detail::find_if(
+            calls_, [&](const named_call* c) { return c->waits_ && !detail::contains(due_, c->name()); });
         return at == calls_.end() ? nullptr : *at;
     }
     named_call* find_due() noexcept {
         if (due_.empty() || waiting_ == 0) return nullptr;
-        const auto at = std::find_if(calls_.begin(), calls_.end(),
-                                     [&](const named_call* c) { return c->waits_ && c->name() == due_.front(); });
+        const auto at =
+            detail::find_if(calls_, [&](const named_call* c) { return c->waits_ && c->name() == due_.front(); });
         return at == calls_.end() ? nullptr : *at;
     }
     status why_late(const named_call& c) noexcept {
         status why{.code = errc::deadline, .context = context_};
-        if (std::find(due_.begin(), due_.end(), c.name()) == due_.end()) {
+        if (!detail::contains(due_, c.name())) {
             why.peer = first();
             why.argument = "named: the first rank has not started an operation of this name";
         } else {
@@ -362,14 +362,14 @@ private:
     // The order among those that wait is the first member's: this one takes the first of their places,
     // and the others keep the rest in their order.
     void take_first_place(named_call& c) noexcept {
-        for (auto at = std::find(calls_.begin(), calls_.end(), &c); at != calls_.begin();)
+        for (auto at = detail::find(calls_, &c); at != calls_.begin();)
             if (named_call& before = **--at; before.waits_) std::swap(before.place_, c.place_);
     }
     void stop_waiting(named_call& c) noexcept {
         if (!std::exchange(c.waits_, false)) return;
         if (--waiting_ == 0) return session_.leave(*this);
         // They are in the order of this rank's calls.
-        const named_call& first = **std::find_if(calls_.begin(), calls_.end(), [](auto* x) { return x->waits_; });
+        const named_call& first = **detail::find_if(calls_, [](auto* x) { return x->waits_; });
         if (first.place_ == oldest_) return;
         oldest_ = first.place_;
         session_.attend_to(*this);

@@ -20,6 +20,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/search.hpp>
 #include <bough/report/options.hpp>
 #include <bough/report/value.hpp>
 #include <bough/schedule/goal.hpp>
@@ -32,7 +33,6 @@
 #include <bough/session/session.hpp>
 #include <bough/session/waiting_hook.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -419,8 +419,7 @@ communicator_options communicator_core<T>::options_among(const std::vector<rank_
     if (made.levels == nullptr && made.network == nullptr) return made;
     std::vector<rank_t> here(members); // this communicator's numbers
     if (!members_.empty())
-        for (rank_t& r : here)
-            r = static_cast<rank_t>(std::find(members_.begin(), members_.end(), r) - members_.begin());
+        for (rank_t& r : here) r = static_cast<rank_t>(detail::find(members_, r) - members_.begin());
     if (made.levels != nullptr) made.levels = made.levels->among(here);
     if (made.network != nullptr) made.network = made.network->among(here);
     return made;

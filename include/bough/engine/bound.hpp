@@ -200,7 +200,7 @@ private:
         bound_.steps.push_back(made);
         return static_cast<std::uint32_t>(bound_.steps.size() - 1);
     }
-    constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back({earlier, later}); }
+    constexpr void wait(std::uint32_t later, std::uint32_t earlier) { edges_.push_back(pair_of(earlier, later)); }
     // Bound step `later` waits for what step `i` waits for. A part that is read where it came with its
     // message waits for nothing. Its place is overwritten by what waits for the part and does not read
     // it: that waits for what the part should have waited for.
@@ -256,7 +256,7 @@ private:
             bound_index_[i] = moved;
             wait_like(moved, i);
         }
-        messages_.push_back({last, moved});
+        messages_.push_back(pair_of(last, moved));
     }
     // Binds a send in parts: each part is copied behind the one before, and all leave together.
     constexpr void pack(std::uint32_t first, std::uint32_t last) {
@@ -268,14 +268,14 @@ private:
         }
         const std::uint32_t send = add({.verb = verb::send, .peer = steps_[last].peer, .a = whole});
         for (std::uint32_t i = first; i <= last; ++i) wait(send, bound_index_[i]);
-        messages_.push_back({last, send});
+        messages_.push_back(pair_of(last, send));
     }
     // Binds a receive in parts: all come together, and each part is copied to its place, or
     // combined where it lies.
     constexpr void unpack(std::uint32_t first, std::uint32_t last) {
         const std::uint32_t whole = stage(first, last);
         const std::uint32_t receive = add({.verb = verb::receive, .peer = steps_[last].peer, .out = whole});
-        messages_.push_back({last, receive});
+        messages_.push_back(pair_of(last, receive));
         for (std::uint32_t i = first; i <= last; ++i) {
             const std::uint32_t part = whole + 1 + (i - first);
             if (sole_combine(steps_, dependents_.view(), i) != no_step) {
@@ -294,10 +294,11 @@ private:
     constexpr void number_channels() {
         for (std::uint32_t i = 0; i != steps_.size(); ++i)
             if (steps_[i].communicates() && !steps_[i].more && (i == 0 || !steps_[i - 1].more))
-                messages_.push_back({i, bound_index_[i]});
+                messages_.push_back(pair_of(i, bound_index_[i]));
         std::sort(messages_.begin(), messages_.end());
         message_of_.assign(steps_.size(), no_step);
-        for (const auto& [i, made] : messages_) {
+        for (const std::uint64_t message : messages_) {
+            const std::uint32_t i = first_of(message), made = second_of(message);
             message_of_[i] = made;
             const std::uint32_t previous = order_.channel[i];
             if (previous == no_step) continue;
@@ -311,7 +312,8 @@ private:
         std::sort(edges_.begin(), edges_.end());
         edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
         bound_.waits.assign(count, 0);
-        for (const auto& [earlier, later] : edges_) {
+        for (const std::uint64_t edge : edges_) {
+            const std::uint32_t earlier = first_of(edge), later = second_of(edge);
             if (bound_.steps[earlier].after_count++ == 0)
                 bound_.steps[earlier].after = static_cast<std::uint32_t>(bound_.after.size());
             bound_.after.push_back(later);
@@ -324,15 +326,16 @@ private:
     }
     constexpr void index_receives() {
         detail::plain_list<std::uint64_t> posts;
-        for (const auto& [i, made] : messages_)
-            if (steps_[i].verb == verb::receive) posts.push_back(std::uint64_t{steps_[i].peer} << 32 | made);
+        for (const std::uint64_t message : messages_)
+            if (const step& s = steps_[first_of(message)]; s.verb == verb::receive)
+                posts.push_back(pair_of(s.peer, second_of(message)));
         std::sort(posts.begin(), posts.end());
         for (const std::uint64_t post : posts) {
-            const auto peer = static_cast<rank_t>(post >> 32);
+            const rank_t peer = first_of(post);
             if (bound_.channels.empty() || bound_.channels.back().peer != peer)
                 bound_.channels.push_back({peer, static_cast<std::uint32_t>(bound_.receives.size()), 0});
             ++bound_.channels.back().count;
-            bound_.receives.push_back(static_cast<std::uint32_t>(post));
+            bound_.receives.push_back(second_of(post));
         }
     }
     // Fuses each receive that may combine in place with its combine.
@@ -358,14 +361,14 @@ private:
         });
     }
 
-    struct edge {
-        std::uint32_t earlier, later; // bound steps
-        friend constexpr auto operator<=>(const edge&, const edge&) = default;
-    };
-    struct message {
-        std::uint32_t last, made; // the step of its last part; the bound step
-        friend constexpr auto operator<=>(const message&, const message&) = default;
-    };
+    // Pairs of numbers are sorted as one number, so that std::sort is compiled once.
+    static constexpr std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) noexcept {
+        return std::uint64_t{first} << 32 | second;
+    }
+    static constexpr std::uint32_t first_of(std::uint64_t pair) noexcept {
+        return static_cast<std::uint32_t>(pair >> 32);
+    }
+    static constexpr std::uint32_t second_of(std::uint64_t pair) noexcept { return static_cast<std::uint32_t>(pair); }
 
     bound_schedule bound_;
     std::span<const step> steps_;
@@ -375,8 +378,8 @@ private:
     detail::plain_list<std::uint32_t> staged_;      // by step: the place of a received part in its message
     // By step and operand: its place in the load of a packed plane, or no_step. Empty if there are none.
     detail::plain_list<std::uint32_t> entries_;
-    detail::plain_list<edge> edges_;
-    detail::plain_list<message> messages_;
+    detail::plain_list<std::uint64_t> edges_;    // bound steps: the earlier one, and the later one
+    detail::plain_list<std::uint64_t> messages_; // the step of the last part, and the bound step
     // By step: the bound step of a message with this last part.
     detail::plain_list<std::uint32_t> message_of_;
 };

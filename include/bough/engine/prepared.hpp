@@ -8,6 +8,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/engine/bound.hpp>
 #include <bough/engine/call.hpp>
 #include <bough/engine/engine.hpp>
@@ -133,12 +134,11 @@ public:
                   outgoing_, operands_, bound_.operands, straight_list_);
     }
     bool combines() const noexcept {
-        return std::any_of(bound_.steps.begin(), bound_.steps.end(),
-                           [](const bound_step& s) { return s.verb == verb::combine; });
+        return detail::any_of(bound_.steps, [](const bound_step& s) { return s.verb == verb::combine; });
     }
     // Do messages of the current run lie in the input (0), or the output (1)?
     bool sends_or_receives(std::uint32_t buffer) const noexcept {
-        return std::any_of(bound_.steps.begin(), bound_.steps.end(), [&](const bound_step& s) {
+        return detail::any_of(bound_.steps, [&](const bound_step& s) {
             const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
             return (s.verb == verb::send || s.verb == verb::receive) && places_[place].buffer == buffer &&
                    places_[place].bytes != 0;
@@ -150,7 +150,7 @@ public:
 
 private:
     bool has_short_messages() const noexcept {
-        return std::none_of(bound_.steps.begin(), bound_.steps.end(), [this](const bound_step& s) {
+        return !detail::any_of(bound_.steps, [this](const bound_step& s) {
             const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
             return (s.verb == verb::send || s.verb == verb::receive) && places_[place].bytes > short_message;
         });

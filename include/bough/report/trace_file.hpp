@@ -13,6 +13,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -125,7 +126,7 @@ public:
             if (place_.is_paused()) return;
             ignore_exceptions([&] { in_flight_.push_back(e.number); });
         }
-        const auto its = std::find(in_flight_.begin(), in_flight_.end(), e.number);
+        const auto its = detail::find(in_flight_, e.number);
         if (its == in_flight_.end()) return;
         if (e.what == kind::end) in_flight_.erase(its);
         trace_entry made{.at_ns = steady_now_ns(),
@@ -143,9 +144,7 @@ public:
         }
         put(made, static_cast<std::uint8_t>(1 + static_cast<unsigned>(e.what)));
     }
-    bool knows(std::uint64_t plan) const noexcept override {
-        return std::find(plans_.begin(), plans_.end(), plan) != plans_.end();
-    }
+    bool knows(std::uint64_t plan) const noexcept override { return detail::contains(plans_, plan); }
     void add(const traced_plan& p) noexcept override {
         ignore_exceptions([&] { plans_.push_back(p.id); });
         const std::size_t slots = 2 + trace_name_slots + p.steps.size() + p.costs.size();

@@ -39,6 +39,7 @@
 #include <bough/concepts/cost_model.hpp>
 #include <bough/concepts/plan.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/stable_sort.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/alike_ranks.hpp>
@@ -282,7 +283,7 @@ void put_first(decision& made, std::size_t winner) {
 template <int = 0>
 void put_winner_first(decision& made, double best_ns) {
     const double most_ns = as_good_as(best_ns, made.last_arrival_ns);
-    const auto wins = std::find_if(made.prospects.begin(), made.prospects.end(), [&](const prospect& p) {
+    const auto wins = detail::find_if(made.prospects, [&](const prospect& p) {
         return p.excluded == exclusion::none && !p.at_least && p.predicted_ns <= most_ns;
     });
     put_first(made, static_cast<std::size_t>(wins - made.prospects.begin()));

@@ -13,6 +13,7 @@
 
 #include <bough/core/config.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -62,7 +63,7 @@ public:
     constexpr bool is_hopeless(std::size_t index, double ns, double loop_ns) const {
         if (ns > as_good_as(near_ns(), last_arrival_ns_)) return true;
         const double mine = product(ns, loop_ns);
-        return std::any_of(known_.begin(), known_.end(), [&](const price& p) {
+        return detail::any_of(known_, [&](const price& p) {
             return p.ns <= ns && (p.product < mine * (1 - equal_price_share) || (p.product <= mine && p.index < index));
         });
     }

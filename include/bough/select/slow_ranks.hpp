@@ -14,6 +14,7 @@
 #include <bough/algorithm/allreduce/slow_rank.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/rank.hpp>
+#include <bough/core/search.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
@@ -35,7 +36,7 @@ void add_around(candidate_list& made, rank_t slow, const dimensions& at, const p
     for (const block_t chunks : {4u, 16u, 64u}) {
         const candidate around{slow_rank_allreduce{slow}, chunks * (at.size - 1)};
         if (what.bytes / (at.size - 1) / chunks < 512) continue;
-        if (std::find(made.list.begin(), made.list.end(), around) == made.list.end()) made.list.push_back(around);
+        if (!detail::contains(made.list, around)) made.list.push_back(around);
     }
 }
 

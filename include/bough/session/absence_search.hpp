@@ -25,6 +25,7 @@
 #include <bough/core/absence.hpp>
 #include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/mismatch.hpp>
 
@@ -331,8 +332,8 @@ private:
     // One report of the surest suspects: those that are missing in the earliest call. If a rank
     // could not be asked, nobody is reported as out of step: they may all be waiting for that rank.
     static finding judge(const detail::plain_list<suspect>& suspects) {
-        const bool is_complete = std::none_of(suspects.begin(), suspects.end(),
-                                              [](const suspect& x) { return x.sure == finding::how_sure::unreached; });
+        const bool is_complete =
+            !detail::any_of(suspects, [](const suspect& x) { return x.sure == finding::how_sure::unreached; });
         finding made;
         const auto each = [&](auto&& f) {
             for (const suspect& x : suspects) {

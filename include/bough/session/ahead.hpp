@@ -22,6 +22,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/engine/prepared.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/session/unexpected.hpp>
@@ -162,8 +163,8 @@ private:
     // It is not looked for among very many: what is left then is asked for.
     static bool has_heard(prepared& by, rank_t peer) noexcept {
         const auto& channels = by.incoming();
-        return channels.size() <= 64 && std::any_of(channels.begin(), channels.end(),
-                                                    [peer](const auto& c) { return c.peer == peer && c.arrived != 0; });
+        return channels.size() <= 64 &&
+               detail::any_of(channels, [peer](const auto& c) { return c.peer == peer && c.arrived != 0; });
     }
     BOUGH_COLD void leave(rank_t at, const envelope& call, std::uint64_t bytes) noexcept {
         std::uint32_t i = peers_[at].first;

@@ -14,6 +14,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -117,14 +118,12 @@ public:
         find_incomplete();
     }
     bool has_ended(std::uint16_t context, rank_t member) const noexcept {
-        return std::any_of(ended_.begin(), ended_.end(),
-                           [=](const member_end& e) { return e.context == context && e.rank == member; });
+        return detail::any_of(ended_, [=](const member_end& e) { return e.context == context && e.rank == member; });
     }
     // A member that will never make this call; null: all may make it.
     member_end* end_before(const envelope& tag) noexcept {
-        const auto at = std::find_if(ended_.begin(), ended_.end(), [&](const member_end& e) {
-            return e.context == tag.context && before(e.last, tag.operation);
-        });
+        const auto at = detail::find_if(
+            ended_, [&](const member_end& e) { return e.context == tag.context && before(e.last, tag.operation); });
         return at == ended_.end() ? nullptr : &*at;
     }
     // Does this rank make calls of a communicator that has lost a member in this way?
@@ -154,10 +153,10 @@ public:
     // one gets it.
     void stand_in_line(std::uint16_t from) { line_.push_back(from); }
     bool is_first(std::uint16_t from) const noexcept {
-        return std::none_of(line_.begin(), line_.end(), [from](std::uint16_t other) { return other < from; });
+        return !detail::any_of(line_, [from](std::uint16_t other) { return other < from; });
     }
     void leave_line(std::uint16_t from) noexcept {
-        const auto place = std::find(line_.begin(), line_.end(), from);
+        const auto place = detail::find(line_, from);
         if (place != line_.end()) line_.erase(place);
     }
 
@@ -220,9 +219,8 @@ private:
         return c;
     }
     void find_incomplete() noexcept {
-        any_incomplete_ = std::any_of(ended_.begin(), ended_.end(), [this](const member_end& e) {
-            return all_[e.context].is_open && !all_[e.context].makes_no_call;
-        });
+        any_incomplete_ = detail::any_of(
+            ended_, [this](const member_end& e) { return all_[e.context].is_open && !all_[e.context].makes_no_call; });
     }
     bool free_if_let_go(std::uint16_t context) noexcept {
         per_context& c = all_[context];

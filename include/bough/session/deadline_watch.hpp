@@ -13,6 +13,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/search.hpp>
 #include <bough/session/absence_search.hpp>
 #include <bough/session/control.hpp>
 #include <bough/session/disputes.hpp>
@@ -234,7 +235,7 @@ private:
     }
     bool is_member(std::uint16_t context, rank_t r) const {
         const std::span<const rank_t>* list = members_.communicators().members(context);
-        return list == nullptr || list->empty() || std::find(list->begin(), list->end(), r) != list->end();
+        return list == nullptr || list->empty() || detail::contains(*list, r);
     }
     status report_of(session_operation& op, std::uint64_t now) {
         const auto counts = [&](rank_t by, const envelope& of) { return counts_for(op, by, of); };

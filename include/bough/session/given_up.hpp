@@ -10,10 +10,10 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/mismatch.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -73,9 +73,8 @@ private:
         status why;
     };
     std::size_t find(const envelope& call) const noexcept {
-        const auto n = std::find_if(all_.begin(), all_.end(), [&](const notice& x) {
-            return x.operation == call.operation && x.context == call.context;
-        });
+        const auto n = detail::find_if(
+            all_, [&](const notice& x) { return x.operation == call.operation && x.context == call.context; });
         return static_cast<std::size_t>(n - all_.begin());
     }
 

@@ -17,6 +17,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/session/control.hpp>
 #include <bough/session/control_messages.hpp>
 #include <bough/session/disputes.hpp>
@@ -25,7 +26,6 @@
 #include <bough/session/matching.hpp>
 #include <bough/session/membership.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -88,7 +88,7 @@ private:
     // A control message, or a message of another epoch.
     bool take_control(const event& e, control_message& m) {
         const auto is_its = [&](const event& other) { return other.peer == e.peer; };
-        if (!waiting_.empty() && std::any_of(waiting_.begin(), waiting_.end(), is_its) && add(e)) return false;
+        if (!waiting_.empty() && detail::any_of(waiting_, is_its) && add(e)) return false;
         bool has_come = false;
         or_add(e, [&] { has_come = try_to_take(e, m); });
         return has_come;

@@ -6,9 +6,9 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/plain_list.hpp>
+#include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -57,7 +57,7 @@ private:
         all.push_back(r);
     }
     static status by(const detail::plain_list<refusal>& all, const envelope& tag) noexcept {
-        const auto r = std::find_if(all.begin(), all.end(), [&](const refusal& x) { return x.is_of(tag); });
+        const auto r = detail::find_if(all, [&](const refusal& x) { return x.is_of(tag); });
         return r == all.end() ? status{} : r->said;
     }
 
