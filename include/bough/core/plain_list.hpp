@@ -153,7 +153,7 @@ public:
     }
 
 private:
-    constexpr void push_back_and_grow(const E value) { // a copy: it may lie in this list
+    BOUGH_COLD constexpr void push_back_and_grow(const E value) { // a copy: it may lie in this list
         grow(size_ + 1);
         first_[size_++] = value;
     }

@@ -346,7 +346,7 @@ private:
     std::uint32_t forks_ = detail::forks();
     detail::plain_list<detail::in_process_ring*> in_; // rings to this rank
     detail::in_process_ring* newest_ = nullptr;       // the newest ring in in_
-    detail::plain_list<way_out> out_;
+    std::vector<way_out> out_;
     detail::plain_list<detail::in_process_ring*> open_; // rings in which long messages from this rank are under way
     std::uint32_t departures_ = 0;                      // how many departures have been reported
     std::uint32_t woken_ = 0;                           // how often it had been woken at the last poll
