@@ -39,7 +39,8 @@ namespace bough::inline BOUGH_ABI {
 namespace detail {
 
 // The balanced order if every message costs every rank the same. Pre: the wishes name ranks of the group.
-inline ordered_multicasts order_of_equals(std::vector<multicast_request> wanted, rank_t size) {
+template <int = 0>
+ordered_multicasts order_of_equals(std::vector<multicast_request> wanted, rank_t size) {
     const std::vector<int> one(size, 1);
     auto made =
         balanced_multicasts(tree_costs<int>{.send = one, .receive = one}, std::span<const multicast_request>(wanted));

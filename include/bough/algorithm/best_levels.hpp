@@ -73,9 +73,10 @@ constexpr double price_levels(const level_list& levels, const level_costs& costs
     return time;
 }
 
-class level_search {
+template <int>
+class basic_level_search {
 public:
-    constexpr level_search(const level_costs& costs, level_forms forms) : costs_(costs), forms_(forms) {
+    constexpr basic_level_search(const level_costs& costs, level_forms forms) : costs_(costs), forms_(forms) {
         fronts_.push_back({1, {{}}});
     }
 
@@ -178,10 +179,12 @@ private:
     std::vector<front> fronts_;
     std::vector<std::size_t> order_; // of fronts_, by groups
 };
+using level_search = basic_level_search<0>;
 
 } // namespace detail
 
 // Pre: size >= 1; at least one form is allowed; costs and bytes are not negative.
+template <int = 0>
 constexpr level_list best_levels(rank_t size, const level_costs& costs, double bytes, level_forms forms = {}) {
     BOUGH_EXPECTS(size >= 1, "size: a group needs at least one rank");
     BOUGH_EXPECTS(forms.halving || forms.exchange, "forms: allow at least one");

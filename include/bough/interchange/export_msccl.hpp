@@ -46,9 +46,10 @@ struct msccl_options {
 
 namespace detail {
 
-class msccl_writer {
+template <int>
+class basic_msccl_writer {
 public:
-    msccl_writer(const schedule& steps, rank_t rank, const msccl_layout& layout)
+    basic_msccl_writer(const schedule& steps, rank_t rank, const msccl_layout& layout)
         : steps_(steps), rank_(rank), layout_(layout), waits_(infer_dependences(steps.steps)),
           last_of_(steps.size(), place{}), fused_(steps.size(), no_step) {}
 
@@ -221,8 +222,10 @@ private:
     msccl_gpu* gpu_ = nullptr;
     std::string why_;
 };
+using msccl_writer = basic_msccl_writer<0>;
 
-inline std::string xml_of(const msccl_gpu& gpu) {
+template <int = 0>
+std::string xml_of(const msccl_gpu& gpu) {
     const auto field = [](const char* name, std::int64_t value) {
         return std::string(" ") + name + "=\"" + std::to_string(value) + '"';
     };

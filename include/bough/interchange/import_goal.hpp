@@ -62,9 +62,10 @@ struct goal_file {
 
 namespace detail {
 
-class goal_reader {
+template <int>
+class basic_goal_reader {
 public:
-    explicit goal_reader(std::string_view text) : text_(text) {}
+    explicit basic_goal_reader(std::string_view text) : text_(text) {}
 
     goal_file run() {
         while (file_.fault.none() && next_line()) {
@@ -326,12 +327,16 @@ private:
     std::map<std::string, std::uint32_t> labels_;
     goal_file file_;
 };
+using goal_reader = basic_goal_reader<0>;
 
 } // namespace detail
 
 // Reads a GOAL text. It never throws for what the text says: file.fault has the first line that is
 // wrong.
-inline goal_file read_goal(std::string_view text) { return detail::goal_reader(text).run(); }
+template <int = 0>
+goal_file read_goal(std::string_view text) {
+    return detail::goal_reader(text).run();
+}
 
 } // namespace bough
 

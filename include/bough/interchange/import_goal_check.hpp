@@ -47,9 +47,10 @@ struct goal_check {
 
 namespace detail {
 
-class goal_checker {
+template <int>
+class basic_goal_checker {
 public:
-    explicit goal_checker(const goal_file& file) : file_(file) {}
+    explicit basic_goal_checker(const goal_file& file) : file_(file) {}
 
     goal_check run() {
         found_.fault = file_.fault;
@@ -195,10 +196,12 @@ private:
     std::vector<end> sends_, receives_;
     std::vector<std::vector<std::pair<std::uint32_t, bool>>> after_;
 };
+using goal_checker = basic_goal_checker<0>;
 
 // Does `requires` imply every dependence of the steps? `op_of` has the operation of each step.
-inline import_fault check_requires(const goal_rank& me, rank_t rank, const schedule& steps,
-                                   const std::vector<std::uint32_t>& op_of) {
+template <int = 0>
+import_fault check_requires(const goal_rank& me, rank_t rank, const schedule& steps,
+                            const std::vector<std::uint32_t>& op_of) {
     const std::size_t n = me.ops.size(), words = (n + 63) / 64;
     std::vector<std::vector<std::uint32_t>> direct(n);
     for (const goal_edge& e : me.edges) {
@@ -227,10 +230,14 @@ inline import_fault check_requires(const goal_rank& me, rank_t rank, const sched
 
 } // namespace detail
 
-inline goal_check check_goal(const goal_file& file) { return detail::goal_checker(file).run(); }
+template <int = 0>
+goal_check check_goal(const goal_file& file) {
+    return detail::goal_checker(file).run();
+}
 
 // Makes the schedules of an annotated file. Pre: file.fault is none, file.annotated().
-inline import_fault schedules_of(const goal_file& file, imported_schedules& made) {
+template <int = 0>
+import_fault schedules_of(const goal_file& file, imported_schedules& made) {
     // Per rank: the order of more takes too much memory.
     constexpr std::size_t most_operations = std::size_t{1} << 14;
     constexpr std::uint64_t most_blocks = std::uint64_t{1} << 22;

@@ -68,9 +68,10 @@ struct msccl_goal {
 namespace detail {
 
 // Runs the steps of a graph that ends, in an order in which they can run.
-class msccl_player {
+template <int>
+class basic_msccl_player {
 public:
-    msccl_player(const msccl_algorithm& algorithm, const msccl_graph& graph, imported_schedules& made)
+    basic_msccl_player(const msccl_algorithm& algorithm, const msccl_graph& graph, imported_schedules& made)
         : algorithm_(algorithm), graph_(graph), made_(made), layout_(layout_of(algorithm)),
           one_memory_(algorithm.in_place && !algorithm.out_of_place), goal_{algorithm.kind, msccl_chunks(algorithm)} {}
 
@@ -359,12 +360,14 @@ private:
     std::vector<slice> landed_;
     import_fault fault_;
 };
+using msccl_player = basic_msccl_player<0>;
 
 } // namespace detail
 
 // Makes schedules of an algorithm, or returns the first step that is wrong.
-inline import_fault schedules_of(const msccl_algorithm& algorithm, imported_schedules& made,
-                                 const msccl_import_options& options = {}) {
+template <int = 0>
+import_fault schedules_of(const msccl_algorithm& algorithm, imported_schedules& made,
+                          const msccl_import_options& options = {}) {
     detail::msccl_graph graph;
     if (import_fault bad = detail::check_msccl(algorithm); !bad.none()) return bad;
     if (import_fault bad = detail::make_graph(algorithm, options, graph); !bad.none()) return bad;
@@ -373,8 +376,9 @@ inline import_fault schedules_of(const msccl_algorithm& algorithm, imported_sche
 
 // Proves the data of schedules that schedules_of made. Messages are buffered: MSCCL's sends do not
 // wait for their receives.
-inline verdict prove(const msccl_algorithm& algorithm, const imported_schedules& made,
-                     const msccl_import_options& options = {}) {
+template <int = 0>
+verdict prove(const msccl_algorithm& algorithm, const imported_schedules& made,
+              const msccl_import_options& options = {}) {
     const block_t chunks = detail::msccl_chunks(algorithm);
     const verify_options how{.eager_slots = options.slots};
     if (algorithm.in_place && algorithm.out_of_place)

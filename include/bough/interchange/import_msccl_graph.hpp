@@ -38,7 +38,8 @@ inline block_t msccl_chunks(const msccl_algorithm& a) {
 inline msccl_layout layout_of(const msccl_algorithm& a) { return {a.kind, a.size, msccl_blocks(a)}; }
 
 // Checks each step by itself.
-inline import_fault check_msccl(const msccl_algorithm& a) {
+template <int = 0>
+import_fault check_msccl(const msccl_algorithm& a) {
     constexpr std::uint64_t most_cells = std::uint64_t{1} << 22;
     if (msccl_layout::name_of(a.kind).empty()) return {"this is no collective that can be proved", 1};
     if (a.size == 0 || a.gpus.size() != a.size) return {"ngpus is not the number of gpu elements", 1};
@@ -115,9 +116,10 @@ struct msccl_graph {
     }
 };
 
-class msccl_linker {
+template <int>
+class basic_msccl_linker {
 public:
-    msccl_linker(const msccl_algorithm& a, const msccl_import_options& options, msccl_graph& graph)
+    basic_msccl_linker(const msccl_algorithm& a, const msccl_import_options& options, msccl_graph& graph)
         : a_(a), options_(options), g_(graph) {}
 
     import_fault run() {
@@ -256,8 +258,10 @@ private:
     std::vector<end> sends_, receives_;             // by channel, in its order
     import_fault fault_;
 };
+using msccl_linker = basic_msccl_linker<0>;
 
-inline import_fault make_graph(const msccl_algorithm& a, const msccl_import_options& options, msccl_graph& graph) {
+template <int = 0>
+import_fault make_graph(const msccl_algorithm& a, const msccl_import_options& options, msccl_graph& graph) {
     return msccl_linker(a, options, graph).run();
 }
 

@@ -56,9 +56,10 @@ inline std::string shortest_text(double value) {
     return {text, error == std::errc{} ? end : text};
 }
 
-class network_reader {
+template <int>
+class basic_network_reader {
 public:
-    explicit network_reader(std::string_view text) : text_(text) {}
+    explicit basic_network_reader(std::string_view text) : text_(text) {}
 
     network_file run() {
         while (file_.fault.none() && next_line()) {
@@ -195,11 +196,13 @@ private:
     std::vector<std::uint32_t> placement_, extents_;
     network_file file_;
 };
+using network_reader = basic_network_reader<0>;
 
 } // namespace detail
 
 // The text of a network; read_network gives an equal one.
-inline std::string write_network(const network& n) {
+template <int = 0>
+std::string write_network(const network& n) {
     std::string text = "hosts " + std::to_string(n.hosts()) + "\nswitches " + std::to_string(n.switches()) + '\n';
     if (n.hop_ns != 0) text += "hop " + detail::shortest_text(n.hop_ns) + '\n';
     for (std::size_t l = 0; l < n.links().size(); l += 2) { // each cable is two links
@@ -218,7 +221,10 @@ inline std::string write_network(const network& n) {
     return text;
 }
 
-inline network_file read_network(std::string_view text) { return detail::network_reader(text).run(); }
+template <int = 0>
+network_file read_network(std::string_view text) {
+    return detail::network_reader(text).run();
+}
 
 } // namespace bough
 

@@ -110,9 +110,10 @@ private:
     std::size_t most_;
 };
 
-class slurm_reader {
+template <int>
+class basic_slurm_reader {
 public:
-    slurm_reader(std::string_view text, double node_speed, double switch_speed)
+    basic_slurm_reader(std::string_view text, double node_speed, double switch_speed)
         : text_(text), node_speed_(node_speed), switch_speed_(switch_speed) {}
 
     slurm_topology run() {
@@ -243,11 +244,13 @@ private:
     std::vector<std::string> order_; // of the switches, as in the file
     slurm_topology made_;
 };
+using slurm_reader = basic_slurm_reader<0>;
 
 } // namespace detail
 
 // Pre: network::is_speed() of both speeds.
-inline slurm_topology read_slurm_topology(std::string_view text, double node_speed, double switch_speed) {
+template <int = 0>
+slurm_topology read_slurm_topology(std::string_view text, double node_speed, double switch_speed) {
     BOUGH_EXPECTS(network::is_speed(node_speed), "node_speed: from 1e-30 to 1e30 bytes per ns");
     BOUGH_EXPECTS(network::is_speed(switch_speed), "switch_speed: from 1e-30 to 1e30 bytes per ns");
     return detail::slurm_reader(text, node_speed, switch_speed).run();

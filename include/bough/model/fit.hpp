@@ -60,6 +60,7 @@ struct lrc_fit {
 
 namespace detail {
 
+template <int = 0>
 constexpr std::vector<reduction_sample> medians_of(std::vector<reduction_sample> samples) {
     const auto kind_less = [](const reduction_sample& a, const reduction_sample& b) {
         if (a.ranks != b.ranks) return a.ranks < b.ranks;
@@ -96,6 +97,7 @@ constexpr double serial_sample_ns(const lrc& m, const reduction_sample& s) {
     return m.startup_ns + m.message_latency_ns + (s.ranks - 1) * message_ns;
 }
 
+template <int = 0>
 constexpr status check_samples(std::span<const reduction_sample> samples) {
     bool any_with_op = false;
     for (const reduction_sample& s : samples) {
@@ -115,6 +117,7 @@ constexpr status check_samples(std::span<const reduction_sample> samples) {
 
 // Fits the model. Without any runs with the op, c is 0. Estimates below 0, which noise can produce,
 // become 0.
+template <int = 0>
 constexpr lrc_fit fit_lrc(std::span<const reduction_sample> samples, fit_options options = {}) {
     lrc_fit fit;
     fit.error = detail::check_samples(samples);

@@ -102,9 +102,10 @@ struct program_verdict {
 
 namespace detail {
 
-class program_checker {
+template <int>
+class basic_program_checker {
 public:
-    constexpr explicit program_checker(std::span<const program> programs) : all_(programs) {}
+    constexpr explicit basic_program_checker(std::span<const program> programs) : all_(programs) {}
 
     constexpr program_verdict run() {
         if (all_.empty()) {
@@ -396,10 +397,14 @@ private:
     std::vector<std::uint32_t> base_{};
     reach reach_{};
 };
+using program_checker = basic_program_checker<0>;
 
 } // namespace detail
 
-constexpr program_verdict check(std::span<const program> programs) { return detail::program_checker(programs).run(); }
+template <int = 0>
+constexpr program_verdict check(std::span<const program> programs) {
+    return detail::program_checker(programs).run();
+}
 
 } // namespace bough::nic
 

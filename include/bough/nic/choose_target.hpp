@@ -181,9 +181,10 @@ struct target_choice {
 namespace detail {
 
 // The prices of f-nomial reductions. Each is simulated once.
-class tier_prices {
+template <int>
+class basic_tier_prices {
 public:
-    tier_prices(const target_costs& costs, std::uint64_t bytes) : costs_(costs), bytes_(bytes) {}
+    basic_tier_prices(const target_costs& costs, std::uint64_t bytes) : costs_(costs), bytes_(bytes) {}
     // The price if all ranks enter at the same time: from then until the root has the result.
     double alike_ns(bool on_nic, rank_t size, rank_t degree) {
         const auto [at, is_new] = known_.try_emplace({on_nic, size, degree}, 0.0);
@@ -208,6 +209,7 @@ private:
     std::map<key, double> known_;
     std::map<std::pair<rank_t, rank_t>, std::vector<program>> programs_;
 };
+using tier_prices = basic_tier_prices<0>;
 
 } // namespace detail
 
@@ -215,7 +217,8 @@ namespace detail {
 
 // Tries 1 to most_splits splits, with every degree, on both targets. The programs are the same on
 // both.
-inline void try_splits(target_choice& made, const target_costs& costs, const target_options& options) {
+template <int = 0>
+void try_splits(target_choice& made, const target_costs& costs, const target_options& options) {
     const std::uint64_t element_bytes = made.bytes / options.elements;
     for (rank_t splits = 1; splits <= options.most_splits; ++splits) {
         const std::uint64_t groups = std::uint64_t{1} << splits;
@@ -237,8 +240,9 @@ inline void try_splits(target_choice& made, const target_costs& costs, const tar
 
 // Pre: size is 1 to 65534; most_degree >= 2; there are 1 to 65535 elements, and bytes is a multiple
 // of their number. *Time* that of simulating some hundred sets of programs of up to `size` ranks.
-inline target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs,
-                                   const target_options& options = {}) {
+template <int = 0>
+target_choice choose_target(rank_t size, std::uint64_t bytes, const target_costs& costs,
+                            const target_options& options = {}) {
     const rank_t most_degree = options.most_degree;
     BOUGH_EXPECTS(size >= 1 && size < no_index, "size: programs are for 1 to 65534 ranks");
     BOUGH_EXPECTS(most_degree >= 2, "most_degree: 2 is the least");
@@ -272,7 +276,8 @@ inline target_choice choose_target(rank_t size, std::uint64_t bytes, const targe
 }
 
 // A placement in words, such as "groups of 8 on hosts, degree 8; then NICs, degree 4".
-inline std::string to_string(const placement& p) {
+template <int = 0>
+std::string to_string(const placement& p) {
     const auto on = [](bool nic) { return std::string(nic ? "NICs" : "hosts"); };
     const auto degree = [](rank_t f) { return ", degree " + std::to_string(f); };
     if (!p.is_hybrid())
@@ -286,7 +291,8 @@ inline std::string to_string(const placement& p) {
 //   reduce over 64 ranks, 8 bytes: groups of 4 on hosts, degree 4; then NICs, degree 4: 21.5 us
 //     all on NICs, degree 4                          32.8 us   1.52 times as long
 //     all on hosts, degree 2                         40.1 us   1.87 times as long
-inline std::string to_string(const target_choice& c) {
+template <int = 0>
+std::string to_string(const target_choice& c) {
     std::string text = "reduce over " + std::to_string(c.size) + (c.size == 1 ? " rank, " : " ranks, ") +
                        std::to_string(c.bytes) + " bytes: " + to_string(c.winner()) + ": " +
                        time_text(c.winner().predicted_ns) + "\n";

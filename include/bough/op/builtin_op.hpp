@@ -66,6 +66,7 @@ struct any_op_on {
 
 // The op. It is empty (false) if the pair makes no sense, like bitwise ops on floating-point
 // numbers, or if a number is not in the tables.
+template <int = 0>
 constexpr any_op builtin_op(op_kind kind, element_type type) noexcept {
     switch (kind) {
     case op_kind::plus: return detail::any_op_on<plus>::of(type);

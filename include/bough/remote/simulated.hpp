@@ -52,9 +52,10 @@ struct simulated_regions_options {
 namespace detail {
 
 // The network and the clock that the endpoints of all ranks share.
-class regions_world {
+template <int>
+class basic_regions_world {
 public:
-    regions_world(rank_t ranks, const simulated_regions_options& o, bool in_order)
+    basic_regions_world(rank_t ranks, const simulated_regions_options& o, bool in_order)
         : options_(o), ordered_(in_order), random_(o.seed), ranks_(ranks), edges_(std::size_t{ranks} * ranks) {
         BOUGH_EXPECTS(ranks >= 1, "ranks: a group needs at least one rank");
         options_.region_bytes = detail::capped_sum(o.region_bytes, 63) / 64 * 64;
@@ -333,6 +334,7 @@ private:
     std::vector<open_flush> flushes_;
     event_queue<std::uint64_t, due> time_;
 };
+using regions_world = basic_regions_world<0>;
 
 } // namespace detail
 

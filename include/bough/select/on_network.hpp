@@ -56,7 +56,8 @@ on_network(const network&, const M&) -> on_network<M>;
 
 namespace detail {
 
-inline void add_slow_cable(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
+template <int = 0>
+void add_slow_cable(candidate_list& made, const dimensions& at, const problem& what, const network& over) {
     std::vector<double> speed(over.hosts(), 0.0);
     for (const network::link& l : over.links())
         if (l.from < over.hosts()) speed[l.from] += l.bytes_per_ns;

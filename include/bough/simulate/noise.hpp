@@ -120,10 +120,11 @@ struct no_noise {
     constexpr double leave(rank_t, double at_ns) const noexcept { return at_ns; }
 };
 
-class noise_of_ranks {
+template <int>
+class basic_noise_of_ranks {
 public:
     // Pre: from.check(size) is ok.
-    constexpr noise_of_ranks(const noise& from, rank_t size) : from_(from) {
+    constexpr basic_noise_of_ranks(const noise& from, rank_t size) : from_(from) {
         BOUGH_EXPECTS(!from.check(size), "noise: see its check()");
         slow_.resize(size, char{0});
         for (rank_t r = 0; r != size; ++r)
@@ -215,6 +216,7 @@ private:
     const noise& from_;
     std::vector<char> slow_;
 };
+using noise_of_ranks = basic_noise_of_ranks<0>;
 
 // When `rank` comes: noise delays it from the time that the model gives.
 template <CostModel M, class Noise>

@@ -103,6 +103,7 @@ private:
     trace_tape* tape_;
 };
 
+template <int = 0>
 constexpr void number_messages(sim_trace& run) {
     struct end {
         rank_t from, to;

@@ -37,10 +37,11 @@ namespace bough::inline BOUGH_ABI {
 
 namespace detail {
 
-class arrival_builder {
+template <int>
+class basic_arrival_builder {
 public:
-    constexpr arrival_builder(std::span<const std::uint64_t> arrivals, std::uint64_t latency, std::uint64_t gap,
-                              rank_t root)
+    constexpr basic_arrival_builder(std::span<const std::uint64_t> arrivals, std::uint64_t latency, std::uint64_t gap,
+                                    rank_t root)
         : latency_(static_cast<std::int64_t>(latency)), gap_(static_cast<std::int64_t>(gap)) {
         BOUGH_EXPECTS(!arrivals.empty(), "arrivals: a tree needs at least one rank");
         BOUGH_EXPECTS(gap >= 1, "gap: at least 1, or a rank could take in any number of values at once");
@@ -117,9 +118,11 @@ private:
     std::vector<slot> open_;
     std::vector<tree_edge> edges_;
 };
+using arrival_builder = basic_arrival_builder<0>;
 
 } // namespace detail
 
+template <int = 0>
 constexpr table arrival_tree(std::span<const std::uint64_t> arrivals, std::uint64_t latency, std::uint64_t gap,
                              rank_t root = no_rank) {
     detail::arrival_builder builder(arrivals, latency, gap, root);
@@ -128,6 +131,7 @@ constexpr table arrival_tree(std::span<const std::uint64_t> arrivals, std::uint6
 }
 
 // The time by which the reduction over that tree is sure to end.
+template <int = 0>
 constexpr std::uint64_t arrival_tree_time(std::span<const std::uint64_t> arrivals, std::uint64_t latency,
                                           std::uint64_t gap, rank_t root = no_rank) {
     return static_cast<std::uint64_t>(detail::arrival_builder(arrivals, latency, gap, root).least_time());

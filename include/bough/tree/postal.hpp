@@ -69,12 +69,14 @@ constexpr void grow_postal(rank_t size, double latency_ns, double gap_ns, Attach
 
 } // namespace detail
 
+template <int = 0>
 constexpr double postal_ns(rank_t size, double latency_ns, double gap_ns) {
     double last_ns = 0;
     detail::grow_postal(size, latency_ns, gap_ns, [&](rank_t, double at_ns) { last_ns = at_ns; });
     return last_ns;
 }
 
+template <int = 0>
 constexpr table postal_tree(rank_t size, double latency_ns, double gap_ns, rank_t root = 0) {
     BOUGH_EXPECTS(root < size, "root: the root of a tree must be one of its ranks, so below size");
     std::vector<rank_t> parent{no_rank};

@@ -42,6 +42,7 @@ struct tree_gather {
     }
     constexpr block_t natural_blocks(rank_t size) const noexcept { return size; }
     using text_tells = std::conditional_t<text_tells_v<S>, tree_gather, void>;
+    template <int = 0>
     constexpr block_t scratch(const dimensions& at, rank_t rank) const {
         return detail::subtree_scratch(bind_tree(shape, at), rank);
     }

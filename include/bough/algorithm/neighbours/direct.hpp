@@ -46,6 +46,7 @@ struct neighbour_message {
 };
 
 // The messages of a rank, in turn, without those to itself. `once`: one for each peer.
+template <int = 0>
 constexpr std::vector<neighbour_message> neighbour_messages(const neighbourhood& around, rank_t size, rank_t rank,
                                                             bool sends, bool once) {
     std::vector<neighbour_message> made;

@@ -36,6 +36,7 @@ private:
 
 // Numbers the inlets of a rank, by node: the bell, the multicast, other messages in program order,
 // then credits.
+template <int = 0>
 constexpr std::vector<std::uint32_t> inlets_of(const rank_nodes& r, bool multicast) {
     std::vector<std::uint32_t> number;
     std::uint32_t next = multicast ? 2 : 1;
@@ -58,9 +59,10 @@ struct emitted_needs {
     bool combines = false;
 };
 
-class emitter {
+template <int>
+class basic_emitter {
 public:
-    constexpr emitter(const rank_nodes& r, bool in_place, bool multicast, const element_offsets& offsets)
+    constexpr basic_emitter(const rank_nodes& r, bool in_place, bool multicast, const element_offsets& offsets)
         : r_(r), in_place_(in_place), multicast_(multicast), offsets_(offsets) {}
 
     // Makes the program. `remote[i]` is the inlet at the peer, if node i is a send. Afterwards needs()
@@ -285,6 +287,7 @@ private:
     std::vector<std::vector<std::uint32_t>> before_{}, conditions_{}, fed_by_{};
     std::vector<std::uint32_t> condition_of_{}, bumped_by_{};
 };
+using emitter = basic_emitter<0>;
 
 } // namespace bough::nic::detail
 

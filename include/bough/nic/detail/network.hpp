@@ -62,6 +62,7 @@ struct reach {
 };
 // Computes reach. `after[g]` has the nodes that wait for node g. `does[g]` is the rank that acts in
 // node g, or no_rank if none does. `bells[r]` is the node that is rank r's bell.
+template <int = 0>
 constexpr reach reach_of(const std::vector<std::vector<std::uint32_t>>& after, const std::vector<rank_t>& does,
                          const std::vector<std::uint32_t>& bells) {
     const std::size_t all = after.size(), ranks = bells.size();
@@ -107,7 +108,8 @@ struct rank_nodes {
     bool direct = false;       // is the host given a message where it landed?
 };
 
-class program_network {
+template <int>
+class basic_program_network {
 public:
     std::vector<rank_nodes> ranks{};
 
@@ -283,6 +285,7 @@ private:
     std::vector<rank_t> rank_of_{};
     reach reach_{};
 };
+using program_network = basic_program_network<0>;
 
 } // namespace bough::nic::detail
 

@@ -15,7 +15,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class exposed_memory {
+template <int>
+class basic_exposed_memory {
 public:
     // The result has no key if `memory` is empty, or if there is no memory for the entry.
     exposure expose(std::span<std::byte> memory) noexcept {
@@ -89,6 +90,7 @@ private:
     std::vector<entry> entries_;
     std::vector<std::uint32_t> free_;
 };
+using exposed_memory = basic_exposed_memory<0>;
 
 } // namespace bough::detail
 

@@ -13,9 +13,10 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // Dinic 1970. Capacities are doubles; what is less than 1e-12 of the largest counts as nothing.
-class max_flow {
+template <int>
+class basic_max_flow {
 public:
-    constexpr explicit max_flow(std::uint32_t vertices) : first_(vertices, none) {}
+    constexpr explicit basic_max_flow(std::uint32_t vertices) : first_(vertices, none) {}
 
     // An arc and its way back, which has this capacity, too. Returns the number of the first.
     constexpr std::uint32_t add(std::uint32_t from, std::uint32_t to, double capacity, double back = 0) {
@@ -32,7 +33,7 @@ public:
 
     // Pre: source and sink differ.
     constexpr double run(std::uint32_t source, std::uint32_t sink) {
-        BOUGH_EXPECTS(source != sink, "max_flow: from one vertex to another");
+        BOUGH_EXPECTS(source != sink, "basic_max_flow: from one vertex to another");
         double largest = 0;
         for (std::size_t a = 0; a != arcs_.size(); ++a) {
             arcs_[a].left = full_[a];
@@ -109,6 +110,7 @@ private:
     std::vector<double> full_; // capacities
     double nothing_ = 0;
 };
+using max_flow = basic_max_flow<0>;
 
 } // namespace bough::detail
 

@@ -18,11 +18,12 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // What can be said of a network and its ranks without a model.
-class network_cuts {
+template <int>
+class basic_network_cuts {
 public:
     static constexpr std::uint32_t most_hosts_cut = 512;
 
-    network_cuts(const network& over, rank_t ranks) : network_(over), ranks_on_(over.hosts(), 0), ranks_(ranks) {
+    basic_network_cuts(const network& over, rank_t ranks) : network_(over), ranks_on_(over.hosts(), 0), ranks_(ranks) {
         for (rank_t r = 0; r != ranks; ++r) ++ranks_on_[over.host_of(r)];
         for (std::uint32_t h = 0; h != over.hosts(); ++h)
             if (ranks_on_[h] != 0) used_.push_back(h);
@@ -400,6 +401,7 @@ private:
     std::vector<parts> parts_;
     rank_t ranks_;
 };
+using network_cuts = basic_network_cuts<0>;
 
 } // namespace bough::detail
 

@@ -45,7 +45,8 @@ struct sim_channel {
     std::uint32_t flows = channel_table::none, first_waiting = channel_table::none, last_waiting = channel_table::none;
 };
 
-class wires {
+template <int>
+class basic_wires {
 public:
     static constexpr std::uint32_t none = channel_table::none;
 
@@ -108,6 +109,7 @@ private:
     std::uint32_t free_ = none;
     std::uint64_t taken_ = 0;
 };
+using wires = basic_wires<0>;
 
 } // namespace bough::detail
 

@@ -63,11 +63,12 @@ inline double drawn(std::uint64_t seed, rank_t from, rank_t to, std::uint64_t nu
     return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-class emulated_arrivals {
+template <int>
+class basic_emulated_arrivals {
 public:
     // `alike`: what all links have but those in `others`. Of these, it takes the ones to `me`.
-    emulated_arrivals(rank_t me, rank_t size, const emulated_link& alike, std::span<const emulated_link> others,
-                      const emulated_windows& slow, std::uint64_t seed)
+    basic_emulated_arrivals(rank_t me, rank_t size, const emulated_link& alike, std::span<const emulated_link> others,
+                            const emulated_windows& slow, std::uint64_t seed)
         : me_(me), slow_(slow), seed_(seed), links_(size, link_of(alike)) {
         for (const emulated_link& l : others)
             if (l.to == me) links_[l.from] = link_of(l);
@@ -128,7 +129,7 @@ private:
         return {.latency = l.latency_ns, .per_byte = l.ns_per_byte, .jitter = l.jitter_ns};
     }
     static bool later(const held& a, const held& b) noexcept {
-        return b.due != a.due ? b.due < a.due : b.number < a.number;
+        return a.due != b.due ? a.due > b.due : a.number > b.number;
     }
 
     rank_t me_;
@@ -139,6 +140,7 @@ private:
     std::vector<held> held_;  // a heap, the next one first
     std::uint64_t arrivals_ = 0;
 };
+using emulated_arrivals = basic_emulated_arrivals<0>;
 
 } // namespace detail
 

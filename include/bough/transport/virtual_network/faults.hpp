@@ -18,7 +18,8 @@
 namespace bough::inline BOUGH_ABI::detail {
 
 // Counts events, and says which faults are due.
-class simulated_faults {
+template <int>
+class basic_simulated_faults {
 public:
     void clear() {
         faults_.clear();
@@ -49,6 +50,7 @@ private:
     std::size_t next_ = 0;
     std::uint64_t events_ = 0;
 };
+using simulated_faults = basic_simulated_faults<0>;
 
 // Flips a bit of the next envelope, if it was told to.
 class simulated_corruption {

@@ -13,7 +13,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-class simulated_messages {
+template <int>
+class basic_simulated_messages {
 public:
     // Frees all; memory is kept.
     void clear() {
@@ -82,6 +83,7 @@ private:
     std::vector<std::uint32_t> free_;
     std::vector<std::uint32_t> on_edges_; // memory for on_edges()
 };
+using simulated_messages = basic_simulated_messages<0>;
 
 } // namespace bough::detail
 

@@ -46,10 +46,11 @@ struct queue_contents {
 //       take() or leave_queue() or pass_over()
 //   wait(m, port)               between begin_round() and end_round(): m joins a queue for the next round
 //   end_round()
-class port_queues {
+template <int>
+class basic_port_queues {
 public:
     // `turns`: by message.
-    constexpr port_queues(const std::uint32_t* turns, queue_contents& contents) noexcept
+    constexpr basic_port_queues(const std::uint32_t* turns, queue_contents& contents) noexcept
         : turns_(turns), kept_(contents) {}
 
     // Is there no message that may move on?
@@ -163,6 +164,7 @@ private:
     std::size_t looked_at_ = 0;         // of the batch
     bool waited_ = false;               // is the next message from a queue?
 };
+using port_queues = basic_port_queues<0>;
 
 } // namespace bough::detail
 
