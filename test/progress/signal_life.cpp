@@ -4,6 +4,7 @@
 #if defined(__linux__)
 #include "support/catch.hpp"
 #include "support/child_of_fork.hpp"
+#include "support/sanitizers.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/communicator.hpp>
 #include <bough/error.hpp>
@@ -35,17 +36,6 @@ using namespace bough;
 namespace {
 
 using endpoint = in_process::endpoint;
-
-#if defined(__has_feature)
-#define HAS_SANITIZER(name) __has_feature(name##_sanitizer)
-#else
-#define HAS_SANITIZER(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS_SANITIZER(address) || HAS_SANITIZER(undefined_behavior)
-constexpr bool needs_descriptors = true; // itself: UBSan looks at objects through a pipe
-#else
-constexpr bool needs_descriptors = false;
-#endif
 
 // f() in a process of its own, which is ended after 20 s. Its value; minus the signal that ended it.
 template <class F>
@@ -102,7 +92,7 @@ struct two {
 } // namespace
 
 TEST_CASE("signal_progress: where descriptors run out it says so, whichever is the first that is not there") {
-    if (needs_descriptors) return; // without this sanitizer it runs
+    if (bough_test::may_have_undefined_behavior_sanitizer) return; // without this sanitizer it runs
     const int failures = in_child([] {
         alone rank;
         const int next = ::dup(0);

@@ -4,6 +4,7 @@
 // happens.
 #include "soak/draw.hpp"
 #include "soak/strike.hpp"
+#include "support/sanitizers.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -36,16 +37,7 @@ void begin_clock_jumps(std::uint64_t seed, std::atomic<bool>& happened) {
 
 } // namespace soak
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define BOUGH_SOAK_IS_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BOUGH_SOAK_IS_SANITIZED
-#endif
-
-#if !defined(BOUGH_SOAK_IS_SANITIZED)
+#if !BOUGH_TEST_HAS_ADDRESS_SANITIZER && !BOUGH_TEST_HAS_THREAD_SANITIZER
 namespace {
 
 // How many of so many bytes a call moves: all of them in half of the calls.

@@ -6,6 +6,8 @@
 #ifndef BOUGH_TEST_SUPPORT_COUNTED_NEW_HPP
 #define BOUGH_TEST_SUPPORT_COUNTED_NEW_HPP
 
+#include "support/sanitizers.hpp"
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -87,11 +89,11 @@ inline void give_back(void* p) noexcept { release(p); }
 // there the linker gives ours to all callers (bough_counts_new in test/CMakeLists.txt).
 // clang-format off
 #define BOUGH_TEST_OPERATOR(name, declared, call) [[gnu::weak]] declared { return bough_test::call; }
-#if defined(__clang__) && defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if defined(__clang__)
+#if BOUGH_TEST_HAS_ADDRESS_SANITIZER
 #undef BOUGH_TEST_OPERATOR
 #define BOUGH_TEST_OPERATOR(name, declared, call) [[gnu::alias("bough_test_" name)]] declared;
-#elif __has_feature(thread_sanitizer)
+#elif BOUGH_TEST_HAS_THREAD_SANITIZER
 #undef BOUGH_TEST_OPERATOR
 #define BOUGH_TEST_OPERATOR(name, declared, call)
 #endif
