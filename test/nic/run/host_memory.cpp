@@ -10,6 +10,7 @@
 #include <bough/nic/run/host.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/simulated.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <new>
 #include <optional>
@@ -183,6 +185,48 @@ TEST_CASE("host_nic: programs that end leave others the memory that these have r
     run_to_end(low, high);
     CHECK(bough_test::allocations - before == 0);
     CHECK((low.done(0) && high.done(0)));
+}
+// After a quarter of a second its host looks after it from time to time, and has nothing to do until the deadline is near.
+TEST_CASE("host_nic: an instance that waits long allocates nothing until its deadline is near", "[nic]") {
+    simulated world{2};
+    std::deque<communicator<simulated::endpoint>> comms;
+    std::deque<nic::host_nic<simulated::endpoint>> devices;
+    std::deque<nic::host_program<double, plus, simulated::endpoint>> programs;
+    const std::vector<nic::program> made = programs_of(7, 2);
+    for (rank_t r = 0; r != 2; ++r) {
+        comms.emplace_back(world.connect(r), communicator_options{.timeout_ns = 8'000'000'000});
+        devices.emplace_back(comms.back());
+        programs.emplace_back(devices.back(), made[r], plus{});
+    }
+    const std::vector<double> x(7, 2);
+    const auto poll_both = [&] {
+        for (int i = 0; i != 256; ++i) // often enough that they look at the clock
+            for (auto& p : programs) p.poll();
+    };
+    const auto finish = [&] {
+        do poll_both();
+        while (world.advance());
+    };
+    for (auto& p : programs) REQUIRE_FALSE(p.start(x));
+    finish();
+    for (const std::uint32_t late : {0u, 1u}) {
+        const std::uint32_t instance = programs[0].started();
+        REQUIRE(programs[0].done(instance - 1));
+        REQUIRE_FALSE(programs[1 - late].start(x));
+        finish();
+        const std::size_t before = bough_test::allocations;
+        for (int i = 0; i != 50; ++i) { // 5 s; it would look for the late rank after 6
+            world.advance_to(world.now_ns() + 100'000'000);
+            poll_both();
+        }
+        CHECK(bough_test::allocations - before == 0);
+        REQUIRE_FALSE(programs[late].start(x));
+        finish();
+        for (auto& p : programs) {
+            REQUIRE(p.done(instance));
+            CHECK(p.result(instance)[6] == 4);
+        }
+    }
 }
 TEST_CASE("host_nic: a load for which there is no memory takes none", "[nic]") {
     pair_of_devices on;

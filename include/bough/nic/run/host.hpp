@@ -40,7 +40,8 @@
 //   - group_poisoned
 //   start() returns would_block while all banks are in use; that is no error.
 // *Time* what the machine takes, and a copy per message. *Memory*: load takes memory for every
-//   message that may be under way; the program's destructor gives it back.
+//   message that may be under way; the program's destructor gives it back. In between, only the
+//   search for late ranks allocates, when a deadline is near.
 // *Determinism* that of the program: any timing gives the same bits.
 #ifndef BOUGH_NIC_RUN_HOST_HPP
 #define BOUGH_NIC_RUN_HOST_HPP
@@ -366,10 +367,11 @@ private:
     // Looks for the ranks that hold up an instance whose deadline comes near.
     BOUGH_COLD void attend(detail::waiting_instance& one, std::uint32_t k, std::uint64_t now) {
         const auto where = [this](const envelope& call) { return device_.where(call); };
+        const auto waits = [&] { return waits_of(k); };
         status why = device_.search_->deadline_of(one);
         bool is_late = now >= one.when.deadline_ns_; // holds if there is no memory for the search
         bough::detail::ignore_exceptions([&] {
-            is_late = device_.search_->attend(one, waits_of(k), now, where);
+            is_late = device_.search_->attend(one, waits, now, where);
             if (is_late) why = device_.search_->report_of(one, waits_of(k), now, where);
         });
         if (is_late) fail(why);

@@ -119,18 +119,19 @@ public:
         const whereabouts& at = search_.said_by(m.peer, about);
         if (at.at == whereabouts::place::in_it || at.at == whereabouts::place::elsewhere) ask(at.waits, at.call);
     }
-    // Does what is due for an instance that waits for the ranks `waits`. True if its time is up.
-    template <class F>
-    bool attend(waiting_instance& one, const rank_set& waits, std::uint64_t now_ns, F&& where) {
+    // Does what is due for an instance that waits for the ranks waits(). True if its time is up. Before
+    // the search begins nothing is, and waits() is not called: a set of ranks takes memory.
+    template <class W, class F>
+    bool attend(waiting_instance& one, W&& waits, std::uint64_t now_ns, F&& where) {
         using due = deadline_stages::due;
         left(now_ns);
         const due what = one.when.at(now_ns);
         if (what == due::search || what == due::search_again) {
             search_.begin_round(now_ns, one.when.part_ns() / 2);
             if (what == due::search) one.search = search_.round();
-            ask(waits, one.call);
+            ask(waits(), one.call);
         } else if (what == due::proposal) {
-            propose(one, find(one, waits, now_ns, where), now_ns);
+            propose(one, find(one, waits(), now_ns, where), now_ns);
         }
         return what == due::end;
     }
