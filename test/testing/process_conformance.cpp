@@ -3,9 +3,13 @@
 #include <bough/testing/process_conformance.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +44,14 @@ struct flawed {
     std::vector<event> more{};                  // events that it makes up
     std::vector<std::vector<std::byte>> kept{}; // messages that were accepted without room
     std::uint64_t cancelled = ~std::uint64_t{0};
+    // Of sends_after_cancel: what its receiver reads instead of the sender's memory, into which the sender may write
+    // when it has taken the message back. A claim that is refused leaves it as it is: wrong bytes.
+    struct shown {
+        std::uint64_t handle;
+        const std::byte* from;
+        std::vector<std::byte> bytes;
+    };
+    std::vector<shown> arrived{};
 
     rank_t rank() const { return end.rank(); }
     rank_t size() const { return end.size(); }
@@ -69,7 +81,14 @@ struct flawed {
         return end.take(handle, into, id);
     }
     void release(std::uint64_t handle) { end.release(handle); }
-    bool claim(std::uint64_t handle) { return end.claim(handle) || what == flaw::sends_after_cancel; }
+    bool claim(std::uint64_t handle) {
+        const bool is_mine = end.claim(handle);
+        if (what != flaw::sends_after_cancel) return is_mine;
+        const auto it =
+            std::find_if(arrived.rbegin(), arrived.rend(), [&](const shown& s) { return s.handle == handle; });
+        if (is_mine && it != arrived.rend()) std::memcpy(it->bytes.data(), it->from, it->bytes.size());
+        return true;
+    }
     errc cancel(std::uint64_t id) {
         const errc code = end.cancel(id);
         if (code == errc::ok) cancelled = id;
@@ -84,6 +103,11 @@ struct flawed {
             std::swap(events[0], events[1]);
         for (std::size_t i = 0; i != found; ++i) {
             event& e = events[i];
+            if (what == flaw::sends_after_cancel && e.what == event::kind::arrived && e.data != nullptr &&
+                e.bytes != 0) {
+                arrived.push_back({e.id, e.data, std::vector<std::byte>(e.bytes, std::byte{0xdd})});
+                e.data = arrived.back().bytes.data();
+            }
             if (what == flaw::false_ok && e.what == event::kind::complete && e.id == cancelled) e.code = errc::ok;
             if (e.what != event::kind::lost) continue;
             if (what == flaw::lost_twice) more.push_back(e);
@@ -91,6 +115,50 @@ struct flawed {
             if (found == 0) break;
         }
         return found;
+    }
+};
+
+// An end that looks, when it is destroyed, at the bytes of its posts that are pending.
+struct watched {
+    struct post {
+        std::uint64_t id;
+        std::span<const std::byte> bytes;
+        std::vector<std::byte> as_posted;
+    };
+    struct findings {
+        std::size_t pending = 0, changed = 0;
+    };
+    in_process::endpoint end;
+    findings* found;
+    std::vector<post> posts{};
+
+    watched(in_process::endpoint e, findings& f) : end(std::move(e)), found(&f) {}
+    watched(watched&&) = default;
+    ~watched() {
+        for (const post& p : posts) {
+            ++found->pending;
+            found->changed += !std::equal(p.bytes.begin(), p.bytes.end(), p.as_posted.begin());
+        }
+    }
+    rank_t rank() const { return end.rank(); }
+    rank_t size() const { return end.size(); }
+    std::uint64_t now_ns() const { return end.now_ns(); }
+    void wait(std::uint32_t idle, std::uint64_t deadline_ns) { end.wait(idle, deadline_ns); }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        const posted result = end.post_send(to, tag, bytes, id);
+        if (result == posted::pending) posts.push_back({id, bytes, {bytes.begin(), bytes.end()}});
+        return result;
+    }
+    posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
+        return end.take(handle, into, id);
+    }
+    void release(std::uint64_t handle) { end.release(handle); }
+    errc cancel(std::uint64_t id) { return end.cancel(id); }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t n = end.poll(events);
+        for (const event& e : events.first(n))
+            if (e.what == event::kind::complete) std::erase_if(posts, [&](const post& p) { return p.id == e.id; });
+        return n;
     }
 };
 
@@ -141,6 +209,17 @@ TEST_CASE("process_conformance: finds each flaw") {
         CAPTURE(static_cast<int>(e.what));
         CHECK(std::count(found.begin(), found.end(), e.breaks) != 0);
     }
+}
+
+// Others may read them until then.
+TEST_CASE("process_conformance: what is pending when a rule is broken lives as long as the end") {
+    in_process world(2, {.eager_bytes = 0});
+    auto silent = world.connect(1);
+    watched::findings found;
+    const auto fault = testing::check_transport_process(watched{world.connect(0), found}, {.patience_ns = 1'000'000});
+    CHECK(fault.rule == transport_rule::in_order); // the other rank never polls
+    CHECK(found.pending != 0);
+    CHECK(found.changed == 0);
 }
 
 TEST_CASE("process_conformance: a link without a bound is found") {

@@ -42,6 +42,10 @@ public:
         : options_(options), end_(std::move(end), options.seed), script_(options, end_->size()),
           sending_(end_, script_), arrivals_(end_, script_), taking_(end_, arrivals_),
           driver_(end_, sending_, arrivals_, taking_, options.patience_ns) {}
+    process_checker(const process_checker&) = delete;
+    process_checker& operator=(const process_checker&) = delete;
+    // If a rule is broken, posts may be pending. Their bytes must stay until the end is gone.
+    ~process_checker() { end_.leave(); }
 
     transport_fault run() {
         if (identity() && end_->size() != 1 && exchange_messages() && cancel_messages() && flood() && settle())
