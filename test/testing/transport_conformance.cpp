@@ -4,11 +4,16 @@
 #include <bough/testing/transport_conformance.hpp>
 #include <bough/transport/in_process.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <deque>
 #include <set>
+#include <span>
 #include <thread>
+#include <utility>
+#include <vector>
 
 using namespace bough;
 using namespace bough::testing;
@@ -44,6 +49,31 @@ struct passes_on {
     transport_archetype inner;
     std::vector<event> extra; // events that a broken one makes up
     int count = 0;
+};
+
+// Ends no post, and looks at the bytes of those that are pending when it is destroyed.
+struct looks_at_the_end : passes_on {
+    static inline std::size_t pending = 0, changed = 0;
+    using passes_on::passes_on;
+    looks_at_the_end(looks_at_the_end&&) = default;
+    ~looks_at_the_end() {
+        for (const auto& [bytes, as_posted] : posts) {
+            ++pending;
+            changed += !std::equal(bytes.begin(), bytes.end(), as_posted.begin());
+        }
+    }
+    posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
+        const posted result = inner.post_send(to, tag, bytes, id);
+        if (result == posted::pending) posts.push_back({bytes, {bytes.begin(), bytes.end()}});
+        return result;
+    }
+    std::size_t poll(std::span<event> events) {
+        const std::size_t found = inner.poll(events);
+        const auto rest = std::remove_if(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(found),
+                                         [](const event& e) { return e.what == event::kind::complete; });
+        return static_cast<std::size_t>(rest - events.begin());
+    }
+    std::vector<std::pair<std::span<const std::byte>, std::vector<std::byte>>> posts;
 };
 
 struct has_the_wrong_rank : passes_on {
@@ -455,6 +485,12 @@ TEST_CASE("transport conformance: common memory is the same for all, and who is 
     CHECK(broken_by<has_memory_of_its_own>() == transport_rule::common_memory);
     CHECK(broken_by<has_too_much_memory>() == transport_rule::common_memory);
     CHECK(broken_by<sleeps_on>() == transport_rule::common_memory);
+}
+
+TEST_CASE("transport conformance: what is pending when a rule is broken lives as long as the ends") {
+    CHECK(broken_rule<looks_at_the_end>({.patience_ns = 0}, {.eager_bytes = 0}) == transport_rule::one_event);
+    CHECK(looks_at_the_end::pending != 0);
+    CHECK(looks_at_the_end::changed == 0);
 }
 
 TEST_CASE("transport conformance: each rule can be broken, and is then named") {

@@ -25,7 +25,7 @@ template <Transport T, class Group>
 class transport_driver {
 public:
     transport_driver(Group group, const transport_check& options)
-        : group_(std::move(group)), options_(options), traffic_(options.longest) {}
+        : options_(options), traffic_(options.longest), group_(std::move(group)) {}
 
     struct post {
         enum class state : std::uint8_t { refused, complete, pending, ended } now = state::refused;
@@ -412,7 +412,6 @@ private:
         return fail(transport_rule::one_event, no_rank, "nothing happens any more");
     }
 
-    Group group_;
     transport_check options_;
     transport_traffic traffic_;
     std::vector<stream> streams_;
@@ -426,6 +425,8 @@ private:
     std::size_t pending_ = 0;
     std::uint64_t polls_ = 0;
     transport_fault fault_{};
+    // Destroyed first. If a rule is broken, posts may be pending, and their bytes must outlive the ends.
+    Group group_;
 };
 
 } // namespace bough::testing::detail
