@@ -109,3 +109,23 @@ TEST_CASE("moved_list: makes aggregates, too") {
     for (const plain& p : all) sum += p.number + (p.owned ? *p.owned : 0);
     CHECK(sum == 12);
 }
+
+namespace {
+
+// The third one cannot be made.
+struct third_fails {
+    static inline int alive = 0;
+    third_fails() {
+        if (alive == 2) throw 3;
+        ++alive;
+    }
+    third_fails(third_fails&&) noexcept { ++alive; }
+    ~third_fails() { --alive; }
+};
+
+} // namespace
+
+TEST_CASE("moved_list: if an element cannot be made, those before it are destroyed") {
+    CHECK_THROWS_AS(moved_list<third_fails>(4), int);
+    CHECK(third_fails::alive == 0);
+}

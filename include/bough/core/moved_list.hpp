@@ -20,7 +20,7 @@ template <class E>
 class moved_list {
 public:
     moved_list() noexcept = default;
-    explicit moved_list(std::size_t count) { resize(count); }
+    explicit moved_list(std::size_t count) : moved_list() { resize(count); } // an exception leaks nothing
     moved_list(moved_list&& other) noexcept : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
         other.first_ = nullptr;
         other.size_ = other.capacity_ = 0;
