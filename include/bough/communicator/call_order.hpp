@@ -21,7 +21,6 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
-#include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/search.hpp>
 #include <bough/core/status.hpp>
@@ -36,6 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -261,7 +261,7 @@ private:
             is_more = hear();
             before = used_.mine;
             while (named_call* next = find_due()) {
-                due_.erase(due_.begin());
+                due_.pop_front();
                 if (++used_.mine % (most_calls / 4) == 0) say(first(), std::as_bytes(std::span(&used_.mine, 1)));
                 take_first_place(*next);
                 next->take_turn(time_left(session_.now_ns(), next->deadline_ns_), next->place_);
@@ -391,7 +391,7 @@ private:
     plain_list<named_call*> calls_; // whose owners have not found that they have ended
     std::size_t waiting_ = 0;       // of them, for their turn
     bool is_advancing_ = false;
-    moved_list<std::string> due_; // what the first member has started, and this rank has not
+    std::deque<std::string> due_; // what the first member has started, and this rank has not
     // Names that this rank has told, or used up; and on the first member, how many each other one has
     // used up.
     struct {
