@@ -163,10 +163,10 @@ private:
         return send(g[0], 1, 8) == posted::would_block ? "everything is read, and there is no room" : nullptr;
     }
     const char* completion() {
+        std::vector<std::byte> into(options_.longest);
         group g = fresh();
         if (absent(g)) return nullptr;
         if (send(g[0], 1, options_.longest) != posted::pending) return nullptr;
-        std::vector<std::byte> into(options_.longest);
         bool ended = false, armed = g[0].arm(), woken = !armed;
         for (int polls = 0; polls != 200'000 && !ended; ++polls) {
             std::array<event, 8> events;

@@ -177,9 +177,9 @@ private:
     }
 
     void refusals() {
+        const std::array<std::byte, 16> x{std::byte{1}};
         group ends = make_(options_.ranks);
         const std::uint64_t room = ends[0].region().size();
-        const std::array<std::byte, 16> x{std::byte{1}};
         const std::span<const std::byte> all(x);
         const auto must_fail = [&](rank_t to, std::uint64_t at, auto first, auto second) {
             if (ends[0].put(to, at, first, second, 1) != posted::failed)
@@ -198,12 +198,12 @@ private:
 
     // Puts of all lengths at all offsets, whose sources are overwritten once they are complete.
     void puts() {
+        std::vector<std::byte> expected(2 * span_bytes), source;
         group ends = make_(options_.ranks);
-        std::vector<std::byte> expected(2 * span_bytes);
         for (std::uint32_t k = 0; k != options_.rounds && !fault_; ++k) {
             const std::uint64_t at = span_bytes / 2 + draw(span_bytes / 2), length = draw(k % 4 == 0 ? 700 : 70);
             const std::size_t cut = static_cast<std::size_t>(draw(length + 1));
-            std::vector<std::byte> source(static_cast<std::size_t>(length));
+            source.resize(static_cast<std::size_t>(length));
             for (std::byte& b : source) b = static_cast<std::byte>(1 + draw(255));
             std::copy(source.begin(), source.end(), expected.begin() + static_cast<std::ptrdiff_t>(at));
             to_ = 1;
@@ -232,12 +232,13 @@ private:
     // Makes two puts, a long one and one of a word. When the word has come, the long one must be
     // there too; or, if bytes land in any order, when a flush is over.
     void order() {
-        group ends = make_(options_.ranks);
         std::vector<std::byte> source(512);
+        std::array<std::uint64_t, 2> words{};
+        group ends = make_(options_.ranks);
         for (std::uint32_t k = 1; k != options_.rounds && !fault_; ++k) {
             std::fill(source.begin(), source.end(), static_cast<std::byte>(1 + k % 255));
             const std::span<const std::byte> all(source);
-            const std::array<std::uint64_t, 2> words{k, k};
+            words = {k, k};
             const std::span<const std::byte> bytes = std::as_bytes(std::span(words));
             to_ = 1;
             const std::byte* there = ends[1].region().data();
@@ -265,8 +266,8 @@ private:
     // again.
     void silence() {
         for (const std::size_t length : {std::size_t{8}, std::size_t{40}, std::size_t{250}, 2 * span_bytes}) {
-            group ends = make_(options_.ranks);
             std::vector<std::byte> source(2 * span_bytes), expected(source.size());
+            group ends = make_(options_.ranks);
             for (std::size_t i = 0; i != source.size(); ++i) source[i] = static_cast<std::byte>(1 + i % 255);
             to_ = 1;
             for (std::size_t at = 0; at < source.size() && !fault_; at += std::max<std::size_t>(256, length)) {
@@ -293,11 +294,11 @@ private:
 
     // The last rank leaves right after it has put a word.
     void departure() {
+        const std::uint64_t word = 0x1122'3344'5566'7788u;
+        const std::span<const std::byte> bytes = std::as_bytes(std::span(&word, 1));
         group ends = make_(std::max<rank_t>(options_.ranks, 3));
         const rank_t gone = count(ends) - 1;
         lost_.assign(count(ends), 0);
-        const std::uint64_t word = 0x1122'3344'5566'7788u;
-        const std::span<const std::byte> bytes = std::as_bytes(std::span(&word, 1));
         to_ = 0;
         persist(ends, gone, [&](std::uint64_t id) { return ends[gone].put(0, 0, bytes, {}, id); });
         if (!until(ends, [&] { return open_.empty(); }))
@@ -323,8 +324,9 @@ private:
     // Makes puts into exposed memory of rank 1, between guards. If the transport keeps the order of
     // bytes, each is followed by a word into the region of rank 1.
     void exposed() {
+        std::vector<std::byte> memory(3 * span_bytes), expected(memory), source;
+        std::uint64_t word = 0;
         group ends = make_(options_.ranks);
-        std::vector<std::byte> memory(3 * span_bytes), expected(memory);
         const std::span<std::byte> open = std::span(memory).subspan(span_bytes, span_bytes);
         std::array<exposure, 2> at{};
         for (std::uint64_t k = 1; k <= options_.rounds && !fault_; ++k) {
@@ -336,7 +338,7 @@ private:
             }
             const std::uint64_t from = draw(open.size()),
                                 length = draw(std::min<std::uint64_t>(open.size() - from, 700) + 1);
-            std::vector<std::byte> source(static_cast<std::size_t>(length));
+            source.resize(static_cast<std::size_t>(length));
             for (std::byte& b : source) b = static_cast<std::byte>(1 + draw(255));
             std::copy(source.begin(), source.end(), expected.begin() + static_cast<std::ptrdiff_t>(span_bytes + from));
             to_ = 1;
@@ -347,8 +349,9 @@ private:
                 return void(fail(rule::exposed, 0, "a put into memory that is exposed fails"));
             bool over = false;
             if constexpr (end::keeps_byte_order) {
-                persist(ends, 0,
-                        [&](std::uint64_t id) { return ends[0].put(1, 0, std::as_bytes(std::span(&k, 1)), {}, id); });
+                word = k;
+                const auto bytes = std::as_bytes(std::span(&word, 1));
+                persist(ends, 0, [&](std::uint64_t id) { return ends[0].put(1, 0, bytes, {}, id); });
                 over = until(ends, [&] { return remote_words::read(ends[1].region().data()) == k; });
             } else {
                 persist(ends, 0, [&](std::uint64_t id) { return ends[0].flush(1, id); });
@@ -365,10 +368,10 @@ private:
     // Each attempt has a group of its own, because a rank that makes one may be lost.
     void concealed() {
         for (const std::uint64_t beyond : {0u, 1u, 64u, 1000u}) {
-            group ends = make_(options_.ranks);
             std::vector<std::byte> memory(1024 + 64);
             const std::span<std::byte> open = std::span(memory).first(1024);
             const std::vector<std::byte> source(64, std::byte{0x5a});
+            group ends = make_(options_.ranks);
             exposure at = ends[1].expose(open);
             if (!at) return void(fail(rule::exposed, 1, "memory cannot be exposed"));
             if (beyond == 0)
@@ -389,8 +392,8 @@ private:
         }
     }
     void counted() {
-        group ends = make_(options_.ranks);
         const std::array<std::byte, 40> x{};
+        group ends = make_(options_.ranks);
         for (std::uint64_t k = 1; k <= 50 && !fault_; ++k) {
             to_ = 1;
             if (ends[1].landed(0) >= k) return void(fail(rule::counted, 1, "a put is counted before it is made"));
