@@ -11,10 +11,10 @@
 
 #include <bough/concepts/explain_wire_up.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <span>
 #include <thread>
 #include <type_traits>
@@ -81,34 +81,15 @@ wire_up_fault exchanges(W& wire, const wire_up_check& options) {
     return {};
 }
 
-// How much longer than it asked for a thread has slept: time that a busy machine has taken from it, and
-// about as much from a rank that waits meanwhile.
-class taken_time {
-public:
-    taken_time() : sleeper_([this] { sleep(); }) {}
-    taken_time(const taken_time&) = delete;
-    taken_time& operator=(const taken_time&) = delete;
-    ~taken_time() { end(); }
-    std::chrono::nanoseconds end() {
-        has_ended_ = true;
-        if (sleeper_.joinable()) sleeper_.join();
-        return taken_;
-    }
-
-private:
-    void sleep() {
-        constexpr std::chrono::milliseconds nap{1};
-        while (!has_ended_) {
-            const auto start = std::chrono::steady_clock::now();
-            std::this_thread::sleep_for(nap);
-            taken_ += std::chrono::steady_clock::now() - start - nap;
-        }
-    }
-
-    std::atomic<bool> has_ended_ = false;
-    std::chrono::nanoseconds taken_{};
-    std::thread sleeper_; // the last member: it uses the others
-};
+// Sleeps meanwhile, in a thread of its own: the result says how long that took, which is longer than
+// `asked` where others keep the machine busy.
+inline std::future<std::chrono::nanoseconds> sleep_beside(std::chrono::nanoseconds asked) {
+    return std::async(std::launch::async, [asked]() -> std::chrono::nanoseconds {
+        const auto start = std::chrono::steady_clock::now();
+        std::this_thread::sleep_for(asked);
+        return std::chrono::steady_clock::now() - start;
+    });
+}
 
 // Tests an exchange to which the last rank does not come.
 template <class W>
@@ -120,14 +101,13 @@ wire_up_fault broken_exchange(W& wire, const wire_up_check& options) {
         return {};
     }
     std::vector<std::byte> mine(8), all(8 * std::size_t{wire.size()});
-    taken_time taken;
+    auto sleeper = sleep_beside(patience);
     const auto start = clock::now();
     const status first = wire.exchange(mine, all, options.short_timeout_ns);
     const auto lasted = clock::now() - start;
     if (first.code != errc::deadline && first.code != errc::peer_dead)
         return {wire_up_rule::deadline, "a rank has not called, but the others hear neither deadline nor peer_dead"};
-    if (lasted > 3 * patience + 4 * taken.end())
-        return {wire_up_rule::deadline, "an exchange that a rank does not call ends late"};
+    if (lasted > 3 * sleeper.get()) return {wire_up_rule::deadline, "an exchange that a rank does not call ends late"};
     if (!wire.exchange(mine, all, options.short_timeout_ns))
         return {wire_up_rule::deadline, "an exchange ends well after another one has failed"};
     return {};
