@@ -67,6 +67,17 @@ TEST_CASE("standard: every candidate may be taken, and no tree is there twice", 
                 });
 }
 
+TEST_CASE("standard: two ranks broadcast in one piece, or in parts of 128 KiB or more", "[select][standard]") {
+    for (const std::uint64_t bytes : {0u, 8u, 65536u, 200'000u, 1u << 18, 1u << 20, 1u << 22, 1u << 28}) {
+        std::vector<block_t> parts;
+        for (const candidate& c : standard_candidates<goal::broadcast>({.size = 2}, {.bytes = bytes}).list)
+            if (c.blocks != natural_blocks) parts.push_back(c.blocks);
+        CAPTURE(bytes, parts);
+        CHECK(parts.empty() == (bytes < 1u << 18));
+        for (const block_t n : parts) CHECK((bytes / n >= 1u << 17 && n <= 128));
+    }
+}
+
 TEST_CASE("standard: there is always one that keeps rank order", "[select][standard]") {
     const model::alpha_beta_gamma network{.alpha_ns = 5000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 0.25};
     for (rank_t p = 1; p <= 20; ++p)

@@ -22,7 +22,7 @@ struct standard_set<goal::broadcast> {
             if (degree + 1 < at.size) made.add(tree_broadcast{fnomial{degree}});
         made.add(tree_broadcast{fnomial{at.size < 2 ? 2 : at.size}});
         if (at.size < 2 || what.bytes / at.size == 0) return; // some blocks would have no bytes
-        if (at.size == 2) { // nothing is passed on: blocks of less than 128 KiB only add messages
+        if (at.size == 2) { // nothing is passed on: blocks of less than 128 KiB, or very many, only add messages
             const auto most = static_cast<block_t>(std::min<std::uint64_t>(what.bytes >> 17, 128));
             return detail::add_segmented(made, circulant_broadcast{}, at, what, most);
         }
