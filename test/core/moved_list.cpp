@@ -50,11 +50,15 @@ TEST_CASE("moved_list: does what a vector does, whatever is done to it") {
         for (int turn = 0; turn != 300; ++turn) {
             const std::uint64_t n = random();
             const std::string text = std::to_string(n) + " and so many letters that it is allocated";
-            const std::size_t at = y.empty() ? 0 : n % y.size();
+            const std::size_t at = y.empty() ? 0 : static_cast<std::size_t>(n % y.size());
+            const std::size_t before = static_cast<std::size_t>(n % (y.size() + 1));
             const auto place = static_cast<std::ptrdiff_t>(at);
             switch (n >> 40 & 15) {
-            case 0: x.resize(n % 40), y.resize(n % 40, counted().text); break;
-            case 1: x.insert(x.begin() + at, counted(text)), y.insert(y.begin() + place, text); break;
+            case 0: x.resize(n & 31), y.resize(n & 31, counted().text); break;
+            case 1:
+                x.insert(x.begin() + before, counted(text));
+                y.insert(y.begin() + static_cast<std::ptrdiff_t>(before), text);
+                break;
             case 2:
                 if (!y.empty()) x.erase(x.begin() + at), y.erase(y.begin() + place);
                 break;

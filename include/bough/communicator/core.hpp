@@ -20,6 +20,7 @@
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/moved_list.hpp>
 #include <bough/core/search.hpp>
 #include <bough/report/options.hpp>
 #include <bough/report/value.hpp>

@@ -79,8 +79,8 @@ private:
 
 namespace detail {
 
-// The T of the name of a function template, as compilers print it: "... [with T = bough::ring]",
-// "... [T = bough::ring]". As it is written inside namespace bough.
+// Finds T in the name of a function template, as compilers print it ("... [with T = bough::ring]",
+// "... [T = bough::ring]"), and writes it as inside namespace bough.
 BOUGH_COLD constexpr label type_in(const char* at) {
     while (*at != '\0' && !(at[0] == 'T' && at[1] == ' ' && at[2] == '=' && at[3] == ' ')) ++at;
     if (*at == '\0') return "unnamed";

@@ -2,8 +2,9 @@
 // moved_list: a growing array of elements that own something, for bough's own books.
 //
 // It is what plain_list is for elements that are moved, not copied: about ten functions for each kind
-// of element, where a std::vector is about seventy. The members have the names, the meaning and the
-// growth that they have there. It has no copies.
+// of element, where a std::vector is about seventy. The members have the names that they have there, and
+// the list grows as there. Differences: it has no copies; no move may throw; insert() and erase() return
+// nothing; what is put in must not lie in the list.
 #ifndef BOUGH_CORE_MOVED_LIST_HPP
 #define BOUGH_CORE_MOVED_LIST_HPP
 
@@ -49,7 +50,6 @@ public:
     E& front() noexcept { return first_[0]; }
     E& back() noexcept { return first_[size_ - 1]; }
 
-    // Pre: the arguments do not lie in this list.
     template <class... A>
     E& emplace_back(A&&... arguments) {
         if (size_ == capacity_) reserve(capacity_ == 0 ? 1 : 2 * capacity_);
@@ -92,6 +92,7 @@ public:
         }
     }
     void erase(const E* at) noexcept {
+        static_assert(std::is_nothrow_move_assignable_v<E>);
         for (E* to = first_ + (at - first_); to + 1 != end(); ++to) *to = static_cast<E&&>(to[1]);
         pop_back();
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // Searches through a short list from its begin to its end.
 //
-// Each is one function for each predicate. Without optimisation one of <algorithm> is about eight, and
-// with it a loop that is unrolled four times.
+// Each is one function for each predicate. One of <algorithm> is about eight functions without
+// optimisation, and with it a loop that is unrolled four times.
 #ifndef BOUGH_CORE_SEARCH_HPP
 #define BOUGH_CORE_SEARCH_HPP
 

@@ -32,7 +32,6 @@
 #include <bough/schedule/schedule.hpp>
 #include <bough/verify/verify.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -12,7 +12,6 @@
 #include <bough/schedule/step_ref.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 

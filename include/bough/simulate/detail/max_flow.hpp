@@ -33,7 +33,7 @@ public:
 
     // Pre: source and sink differ.
     constexpr double run(std::uint32_t source, std::uint32_t sink) {
-        BOUGH_EXPECTS(source != sink, "basic_max_flow: from one vertex to another");
+        BOUGH_EXPECTS(source != sink, "max_flow: from one vertex to another");
         double largest = 0;
         for (std::size_t a = 0; a != arcs_.size(); ++a) {
             arcs_[a].left = full_[a];

@@ -129,7 +129,7 @@ private:
         return {.latency = l.latency_ns, .per_byte = l.ns_per_byte, .jitter = l.jitter_ns};
     }
     static bool later(const held& a, const held& b) noexcept {
-        return a.due != b.due ? a.due > b.due : a.number > b.number;
+        return b.due != a.due ? b.due < a.due : b.number < a.number;
     }
 
     rank_t me_;
