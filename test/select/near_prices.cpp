@@ -298,7 +298,7 @@ TEST_CASE("near prices: what a loop of calls changes", "[select]") {
 }
 
 TEST_CASE("near prices: a decision says why it left a plan unpriced that might be faster alone", "[select]") {
-    const decision d = chosen<goal::broadcast>(2, {.bytes = 4096, .element_bytes = 8}, memory, {.in_a_loop = true});
+    const decision d = chosen<goal::reduce>(2, {.bytes = 4096, .element_bytes = 8}, memory, {.in_a_loop = true});
     const auto found = std::find_if(d.prospects.begin(), d.prospects.end(), [&](const prospect& p) {
         return p.at_least && p.predicted_ns < d.winner().predicted_ns;
     });
