@@ -33,9 +33,10 @@ concept addable =
 
 struct plus {
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T> || detail::addable<T>) constexpr T
+    requires(detail::real_number<T> || detail::narrow_float<T> || detail::complex_like<T> ||
+             detail::addable<T>) constexpr T
     operator()(const T& a, const T& b) const
-        noexcept(detail::number<T> || detail::narrow_float<T> || noexcept(T(a + b))) {
+        noexcept(detail::real_number<T> || detail::narrow_float<T> || noexcept(T(a + b))) {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
             return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
@@ -53,7 +54,7 @@ struct plus {
     }
 
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T>) static constexpr T
+    requires(detail::real_number<T> || detail::narrow_float<T> || detail::complex_like<T>) static constexpr T
         identity() noexcept {
         if constexpr (detail::integer<T>) {
             return T(0);
@@ -72,7 +73,7 @@ struct plus {
 
 struct multiplies {
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T> || detail::complex_like<T>) constexpr T
+    requires(detail::real_number<T> || detail::narrow_float<T> || detail::complex_like<T>) constexpr T
     operator()(const T& a, const T& b) const noexcept {
         if constexpr (detail::integer<T>) {
             using wide = detail::wrapping_t<T>;
@@ -93,7 +94,7 @@ struct multiplies {
 
     // One; for complex numbers there is none that keeps every signed zero.
     template <class T>
-    requires(detail::number<T> || detail::narrow_float<T>) static constexpr T identity() noexcept { return T(1); }
+    requires(detail::real_number<T> || detail::narrow_float<T>) static constexpr T identity() noexcept { return T(1); }
 
     friend constexpr bool operator==(multiplies, multiplies) = default;
 };

@@ -23,7 +23,7 @@ template <class T>
 concept integer = std::integral<T> && !std::same_as<T, bool>;
 
 template <class T>
-concept number = integer<T> || std::floating_point<T>;
+concept real_number = integer<T> || std::floating_point<T>;
 
 // A number that computes in float and rounds (bough/op/small_float.hpp).
 template <class T>
@@ -93,7 +93,7 @@ constexpr T pick_zero(T a, T b) noexcept {
 }
 
 // Total on everything but NaN: -0 comes before +0.
-template <number T>
+template <real_number T>
 constexpr bool before(T a, T b) noexcept {
     if constexpr (std::floating_point<T>) {
         return a < b || (a == b && is_negative(a) && !is_negative(b));

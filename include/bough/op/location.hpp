@@ -23,7 +23,7 @@
 namespace bough::inline BOUGH_ABI {
 
 // A value and where it was found.
-template <detail::number T, std::integral I = std::uint64_t>
+template <detail::real_number T, std::integral I = std::uint64_t>
 struct value_location {
     T value{};
     I location{};
