@@ -9,8 +9,8 @@ using namespace bough::detail;
 
 TEST_CASE("shared_memory_options: each rule that they break is named") {
     CHECK_FALSE(check({}));
-    for (const std::uint32_t slots : {0u, 1u, 2u, 64u}) CHECK_FALSE(check({.slots = slots}));
-    for (const std::uint32_t slots : {3u, 96u, 128u}) {
+    for (const std::uint32_t slots : {0u, 1u, 2u, 64u, 256u}) CHECK_FALSE(check({.slots = slots}));
+    for (const std::uint32_t slots : {3u, 96u, 512u}) {
         const status bad = check({.slots = slots});
         CHECK(bad.code == errc::invalid_argument);
         CHECK(std::string(bad.argument).find("slots: ") == 0);
@@ -38,17 +38,19 @@ TEST_CASE("shared_memory_options: with many ranks, the payloads of all rings of 
 // As in doc/transports/shared_memory.md.
 TEST_CASE("shared_memory_options: how many bytes a segment takes") {
     const auto in_pages = [](std::uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
-    for (const std::uint32_t slots : {1u, 16u, 64u})
+    for (const std::uint32_t slots : {1u, 16u, 64u, 256u})
         for (const std::uint32_t eager : {512u, 2048u, 65536u, 1u << 18})
             for (const rank_t p : {1u, 2u, 9u, 64u})
                 CHECK(layout_of(p, {.slots = slots, .eager_bytes = eager, .heap_bytes = 5000}).backed_bytes() ==
                       in_pages(128 + (p - 1) * (896 + 128 * slots + std::uint64_t{3} * eager)) + in_pages(5000));
     CHECK(layout_of(2, {.eager_bytes = 24}).backed_bytes() == layout_of(2, {.eager_bytes = 512}).backed_bytes());
-    for (const rank_t p : {1u, 2u, 32u}) CHECK(layout_of(p, {}).slots == 64);
+    for (const rank_t p : {1u, 2u, 8u}) CHECK(layout_of(p, {}).slots == 256);
+    for (const rank_t p : {9u, 16u}) CHECK(layout_of(p, {}).slots == 128);
+    for (const rank_t p : {17u, 32u}) CHECK(layout_of(p, {}).slots == 64);
     for (const rank_t p : {33u, 1024u}) CHECK(layout_of(p, {}).slots == 16);
-    CHECK(layout_of(2, {}).backed_bytes() == 780u << 10);
-    CHECK(layout_of(5, {}).backed_bytes() == 3108u << 10);
-    CHECK(layout_of(16, {}).backed_bytes() == 3016u << 10);
+    CHECK(layout_of(2, {}).backed_bytes() == 804u << 10);
+    CHECK(layout_of(5, {}).backed_bytes() == 3204u << 10);
+    CHECK(layout_of(16, {}).backed_bytes() == 3136u << 10);
     CHECK(layout_of(64, {}).backed_bytes() == 3208u << 10);
     CHECK(layout_of(512, {}).backed_bytes() == 4536u << 10);
     CHECK(layout_of(1024, {}).backed_bytes() == 9080u << 10);

@@ -59,7 +59,7 @@ bool is_message(const std::byte* data, std::size_t bytes, std::uint64_t n) {
 TEST_CASE("shared_memory: a ring goes round under two threads") {
     const std::uint32_t messages = bough_test::all() ? 200'000 : 1'000;
     for (const bool staged : {false, true})
-        for (const std::uint32_t slots : {1u, 4u, 16u}) {
+        for (const std::uint32_t slots : {1u, 4u, 16u, 256u}) {
             const ring_memory memory({.ranks = 2, .slots = slots, .area_bytes = 2048, .piece_bytes = 512});
             std::vector<std::byte> heap(8192);
             std::atomic<std::uint32_t> wrong{0};
@@ -160,6 +160,54 @@ TEST_CASE("shared_memory: slots of short messages are told of by the quarter of 
     CHECK(send(200)); // lies in the area, which is less than the slots
     for (int i = 0; i != 63; ++i) take();
     CHECK(take());
+}
+
+TEST_CASE("shared_memory: up to 64 long messages are in flight in a ring of more slots") {
+    const ring_memory memory({.ranks = 2, .slots = 256, .area_bytes = 1024});
+    const std::vector<std::byte> heap(4096);
+    shared_sender out(memory.view(), 64);
+    shared_receiver in(memory.view(), heap, true);
+    std::array<event, 64> ends;
+    event e;
+    const auto arrives = [&] {
+        REQUIRE(in.peek(e, 0, 0));
+        return static_cast<std::uint32_t>(e.id);
+    };
+    const auto gives_back = [&](std::uint32_t index) {
+        CHECK(in.claim(index));
+        CHECK(in.give_back(index));
+        in.release(index);
+    };
+    for (std::uint32_t round = 0; round != 5; ++round) { // the ring goes round once
+        for (std::uint64_t id = 0; id != 64; ++id) CHECK(out.push_long({}, heap, id, in_segment, 0));
+        CHECK_FALSE(out.push_long({}, heap, 64, in_segment, 0));
+        std::vector<std::uint32_t> held;
+        for (int i = 0; i != 64; ++i) held.push_back(arrives());
+        CHECK_FALSE(in.peek(e, 0, 0));
+        CHECK(held.back() == (round * 65 + 63) % 256);
+        gives_back(held[7]);
+        CHECK(out.acknowledged(1, ends) == 1);
+        CHECK(ends[0].id == 7);
+        CHECK_FALSE(out.has_room()); // the place of the first one is still taken
+        gives_back(held[0]);
+        CHECK(out.acknowledged(1, ends) == 1);
+        CHECK(ends[0].id == 0);
+        CHECK(out.push({}, std::span(heap).first(8))); // in the place of the first one
+        in.release(arrives());
+        CHECK_FALSE(out.push_long({}, heap, 64, in_segment, 0)); // that of the second is taken
+        CHECK(out.cancel(1, [](auto, auto) { return false; }));
+        CHECK(out.acknowledged(1, ends) == 1);
+        CHECK((ends[0].id == 1 && ends[0].code == errc::cancelled));
+        for (std::size_t i = 1; i != 64; ++i) {
+            if (i == 7) continue;
+            if (i == 1)
+                in.release(held[1]);
+            else
+                gives_back(held[i]);
+        }
+        CHECK(out.acknowledged(1, ends) == 61);
+        CHECK_FALSE(out.has_open());
+    }
 }
 
 TEST_CASE("shared_memory: a long message is had by its receiver or by its sender") {

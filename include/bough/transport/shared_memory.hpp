@@ -289,7 +289,9 @@ private:
         else
             links_.owe_slots();
     }
-    static std::uint32_t slot_of(std::uint64_t handle) noexcept { return static_cast<std::uint32_t>(handle & 63); }
+    static std::uint32_t slot_of(std::uint64_t handle) noexcept {
+        return static_cast<std::uint32_t>(handle % detail::most_slots);
+    }
     // Whether poll() would find something, or there is new room for a post that was refused.
     BOUGH_COLD bool has_news() noexcept { return links_.has_news() || takes_.has_news(); }
     // Whether a payload in its sender's private memory is read directly now: it is long enough, or the sender

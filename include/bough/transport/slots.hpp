@@ -25,7 +25,8 @@ namespace bough::inline BOUGH_ABI::detail {
 
 inline constexpr std::uint32_t short_bytes = 88;    // longest payload that travels in its slot
 inline constexpr std::uint32_t one_line_bytes = 24; // and in its first line
-inline constexpr std::uint32_t most_slots = 64;     // of a ring: as many as a word has bits
+inline constexpr std::uint32_t most_slots = 256;    // of a ring
+inline constexpr std::uint32_t most_lent = 64;      // long messages of a ring: as many as a word has bits
 
 struct alignas(64) slot {
     std::atomic<std::uint32_t> sequence{0};
@@ -79,10 +80,12 @@ public:
     // Releases a slot. Returns how many slots, counted from the first message on, are free again
     // without a gap.
     std::uint32_t release(std::uint32_t index, std::uint32_t mask) noexcept {
-        if (index == (freed_ & mask) && released_ == 0) return ++freed_; // most are released in order
-        released_ |= std::uint64_t{1} << index;
-        while ((released_ >> (freed_ & mask) & 1) != 0) {
-            released_ &= ~(std::uint64_t{1} << (freed_ & mask));
+        if (index == (freed_ & mask) && gaps_ == 0) return ++freed_; // most are released in order
+        released_[index / 64] |= std::uint64_t{1} << index % 64;
+        ++gaps_;
+        for (std::uint32_t at = freed_ & mask; (released_[at / 64] >> at % 64 & 1) != 0; at = freed_ & mask) {
+            released_[at / 64] &= ~(std::uint64_t{1} << at % 64);
+            --gaps_;
             ++freed_;
         }
         return freed_;
@@ -92,7 +95,8 @@ public:
 
 private:
     std::uint32_t freed_ = 0;
-    std::uint64_t released_ = 0; // slots released before older ones
+    std::uint32_t gaps_ = 0;                       // how many slots were released before older ones
+    std::uint64_t released_[most_slots / 64] = {}; // which
 };
 
 } // namespace bough::detail

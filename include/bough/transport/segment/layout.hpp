@@ -36,13 +36,16 @@ struct alignas(64) stage_line {
     std::uint32_t bytes = 0;
 };
 
+// The place of a slot's message among the long ones.
+inline std::uint32_t lent_at(std::uint32_t slot) noexcept { return slot % most_lent; }
+
 struct ring_head {
     alignas(64) std::atomic<std::uint32_t> consumed{0}; // by the receiver: how many slots are free again
     std::atomic<std::uint32_t> unstaged{0};             // by the receiver: how many pieces it has copied
     alignas(64) std::atomic<std::uint32_t> opened{0};   // by the sender: it uses this ring
-    alignas(64) std::atomic<lent> states[most_slots]{}; // of the long messages, one for each slot
+    alignas(64) std::atomic<lent> states[most_lent]{};  // of the long messages, by place
     // By the receiver: of what its pieces must be multiples, in bytes.
-    std::atomic<std::uint32_t> grains[most_slots]{};
+    std::atomic<std::uint32_t> grains[most_lent]{};
     stage_line stage[stage_pieces];
 };
 

@@ -46,7 +46,7 @@ public:
     shared_link& operator[](rank_t peer) noexcept { return links_[peer]; }
     const shared_link& operator[](rank_t peer) const noexcept { return links_[peer]; }
     // The link of an arrival.
-    shared_link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle >> 6)]; }
+    shared_link& of(std::uint64_t handle) noexcept { return links_[static_cast<std::size_t>(handle / most_slots)]; }
     // The word on which this rank sleeps.
     std::atomic<std::uint32_t>& sleeping() const noexcept { return head_->sleeping; }
 
@@ -160,7 +160,7 @@ private:
     bool connect(shared_link& l, shared_join& joined, const segment_layout& layout, std::byte* mine,
                  std::uint32_t eager_bytes) {
         joined_peer& p = joined.peers[l.peer];
-        l.handle = std::uint64_t{l.peer} << 6;
+        l.handle = std::uint64_t{l.peer} * most_slots;
         const auto copied_if = [&](bool is_read) {
             return std::min(is_read ? joined.copied_at_most(eager_bytes) : eager_bytes, layout.area_bytes / 2);
         };

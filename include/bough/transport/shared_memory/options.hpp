@@ -16,9 +16,10 @@
 namespace bough::inline BOUGH_ABI {
 
 struct shared_memory_options {
-    // Messages in flight from one rank to another; a power of two, 1 to 64. 0: 64; with more than 32
-    // ranks 16, since every pair of ranks has a ring. Where ranks share a core, a rank that only sends
-    // gives the core away when they are full.
+    // Messages in flight from one rank to another; a power of two, 1 to 256. 0: 256; with more than 8
+    // ranks 128, with more than 16 ranks 64, with more than 32 ranks 16, since every pair of ranks has a
+    // ring. Where ranks share a core, a rank that only sends gives the core away when they are full. Of
+    // payloads longer than eager_bytes, up to 64 are in flight.
     std::uint32_t slots = 0;
     // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
     // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with
@@ -40,7 +41,7 @@ namespace detail {
 
 inline status check(const shared_memory_options& o) noexcept {
     if (o.slots != 0 && (o.slots > most_slots || !std::has_single_bit(o.slots)))
-        return invalid_argument("slots: must be a power of two, 1 to 64");
+        return invalid_argument("slots: must be a power of two, 1 to 256");
     if (o.eager_bytes > 1u << 24) return invalid_argument("eager_bytes: must be at most 16 MiB");
     if (o.common_bytes > std::uint64_t{1} << 40) return invalid_argument("common_bytes: must be at most 2^40");
     if (o.heap_bytes > std::uint64_t{1} << 60) return {.code = errc::no_resources};
@@ -52,7 +53,9 @@ inline segment_layout layout_of(rank_t ranks, const shared_memory_options& o) no
     const std::uint32_t piece = (area / (2 * stage_pieces) + 63) / 64 * 64;
     return {.ranks = ranks,
             .slots = o.slots != 0  ? o.slots
-                     : ranks <= 32 ? most_slots
+                     : ranks <= 8  ? most_slots
+                     : ranks <= 16 ? 128
+                     : ranks <= 32 ? 64
                                    : 16,
             .area_bytes = area,
             .piece_bytes = piece,

@@ -82,19 +82,19 @@ public:
     // Asks the sender to copy out the message, in pieces that are multiples of `grain` bytes long. Pre:
     // grain <= piece_bytes().
     bool want(std::uint32_t index, std::uint32_t grain = 1) noexcept {
-        ring_.head->grains[index].store(grain, std::memory_order_relaxed);
+        ring_.head->grains[lent_at(index)].store(grain, std::memory_order_relaxed);
         return change(index, lent::open, lent::wanted);
     }
     std::uint32_t piece_bytes() const noexcept { return ring_.piece_bytes; }
     // Whether the message has not been taken back.
     bool is_lent(std::uint32_t index) const noexcept {
-        const lent now = ring_.head->states[index].load(std::memory_order_acquire);
+        const lent now = ring_.head->states[lent_at(index)].load(std::memory_order_acquire);
         return now == lent::open || now == lent::wanted || now == lent::claimed;
     }
     // Gives the bytes of a long message back to the sender. False: the sender had already taken
     // them back.
     bool give_back(std::uint32_t index) noexcept {
-        const lent now = ring_.head->states[index].load(std::memory_order_relaxed);
+        const lent now = ring_.head->states[lent_at(index)].load(std::memory_order_relaxed);
         return now != lent::taken_back && change(index, now, lent::done);
     }
     // Frees the slot for another message. Pre: a long message has been given back. True: the sender has been
@@ -183,7 +183,7 @@ private:
         asm volatile("" : "+r"(value));
     }
     bool change(std::uint32_t index, lent from, lent to) noexcept {
-        return ring_.head->states[index].compare_exchange_strong(from, to, std::memory_order_acq_rel);
+        return ring_.head->states[lent_at(index)].compare_exchange_strong(from, to, std::memory_order_acq_rel);
     }
 
     ring_view ring_;

@@ -38,25 +38,28 @@ class shared_sender {
 public:
     shared_sender() = default;
     shared_sender(const ring_view& ring, std::uint32_t eager_bytes)
-        : ring_(ring), eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), notes_(ring.mask + 1) {}
+        : ring_(ring),
+          eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), area_{.ends = std::vector<std::uint64_t>(ring.mask +
+                                                                                                             1)},
+          notes_(std::min(ring.mask + 1, most_lent)) {}
 
     std::uint32_t eager_bytes() const noexcept { return eager_bytes_; }
-    // Whether the next push finds a slot: the ring is not full, and the next slot has no message
-    // whose end is still to be polled.
+    // Whether the next push finds a slot: the ring is not full, and a message at its place among the
+    // long ones has ended, and this was polled.
     bool has_room() noexcept {
         if (tail_ - consumed_seen_ > ring_.mask && !refresh()) return false;
-        return (open_ >> (tail_ & ring_.mask) & 1) == 0;
+        return (open_ >> lent_at(tail_ & ring_.mask) & 1) == 0;
     }
 
     // Whether a push that was refused may be accepted now.
     bool has_new_room() noexcept {
-        if (area_was_full_) (void)refresh();
-        return has_room() && (!area_was_full_ || consumed_seen_ != full_at_);
+        if (area_.was_full) (void)refresh();
+        return has_room() && (!area_.was_full || consumed_seen_ != area_.full_at);
     }
 
     // Sends a payload that is copied. Pre: bytes.size() <= eager_bytes(). False: there is no room.
     bool push(const envelope& tag, std::span<const std::byte> bytes) noexcept {
-        if (!has_room()) return area_was_full_ = false;
+        if (!has_room()) return area_.was_full = false;
         slot& s = ring_.slots[tail_ & ring_.mask];
         if (sent_way(bytes.size(), eager_bytes_) == protocol::in_line)
             s.put(bytes);
@@ -69,9 +72,9 @@ public:
     // `place`: the offset or the address. False: there is no room.
     bool push_long(const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id, std::uint32_t where,
                    std::uint64_t place) noexcept {
-        if (!has_room()) return area_was_full_ = false;
-        const std::uint32_t index = tail_ & ring_.mask;
-        slot& s = ring_.slots[index];
+        if (!has_room()) return area_.was_full = false;
+        slot& s = ring_.slots[tail_ & ring_.mask];
+        const std::uint32_t index = lent_at(tail_ & ring_.mask);
         const std::uint64_t said[2] = {place, bytes.size()};
         std::memcpy(s.payload, said, sizeof said);
         note& n = notes_[index];
@@ -186,9 +189,15 @@ public:
     }
 
 private:
-    struct note {
-        std::uint64_t area_end = 0; // how far the area was in use after this message
-        std::uint64_t id = 0;       // this and the rest: of long messages only
+    // How far the area is in use. Positions only grow.
+    struct area {
+        std::vector<std::uint64_t> ends;  // the position behind the payload of each slot's message
+        std::uint64_t used = 0, free = 0; // positions up to which it is filled, and free again
+        bool was_full = false;            // the last payload that was to be copied found no room
+        std::uint32_t full_at = 0;        // how many slots had been consumed then
+    };
+    struct note { // of a long message
+        std::uint64_t id = 0;
         const std::byte* data = nullptr;
         std::uint64_t bytes = 0;
         std::uint64_t staged = 0; // how many bytes have been copied out
@@ -218,22 +227,22 @@ private:
     void finish(slot& s, const envelope& tag, std::uint32_t length) noexcept {
         s.length = length;
         s.tag = tag;
-        notes_[tail_ & ring_.mask].area_end = used_;
+        area_.ends[tail_ & ring_.mask] = area_.used;
         s.sequence.store(++tail_, std::memory_order_release);
     }
-    // The area is a ring buffer in which each payload lies in one piece. Positions only grow.
+    // The area is a ring buffer in which each payload lies in one piece.
     bool put_in_area(slot& s, std::span<const std::byte> bytes) noexcept {
         const std::uint64_t length = (bytes.size() + 63) / 64 * 64;
-        std::uint64_t begin = used_;
+        std::uint64_t begin = area_.used;
         if (begin % ring_.area_bytes + length > ring_.area_bytes) begin += ring_.area_bytes - begin % ring_.area_bytes;
-        area_was_full_ =
-            begin + length - free_ > ring_.area_bytes && (!refresh() || begin + length - free_ > ring_.area_bytes);
-        full_at_ = consumed_seen_;
-        if (area_was_full_) return false;
+        area_.was_full = begin + length - area_.free > ring_.area_bytes &&
+                         (!refresh() || begin + length - area_.free > ring_.area_bytes);
+        area_.full_at = consumed_seen_;
+        if (area_.was_full) return false;
         const auto offset = static_cast<std::uint32_t>(begin % ring_.area_bytes);
         std::memcpy(ring_.area + offset, bytes.data(), bytes.size());
         std::memcpy(s.payload, &offset, sizeof offset);
-        used_ = begin + length;
+        area_.used = begin + length;
         return true;
     }
     // Learns what the receiver has released. False: nothing new, or a count that cannot be.
@@ -241,7 +250,7 @@ private:
         const std::uint32_t consumed = ring_.head->consumed.load(std::memory_order_acquire);
         if (consumed == consumed_seen_ || tail_ - consumed > tail_ - consumed_seen_) return false;
         consumed_seen_ = consumed;
-        free_ = notes_[(consumed - 1) & ring_.mask].area_end;
+        area_.free = area_.ends[(consumed - 1) & ring_.mask];
         return true;
     }
     bool can_stage() const noexcept {
@@ -261,14 +270,12 @@ private:
     std::uint32_t eager_bytes_ = 0;
     std::uint32_t tail_ = 0;
     std::uint32_t consumed_seen_ = 0;
-    std::uint64_t open_ = 0;            // slots whose long message has not ended
-    std::uint64_t detached_ = 0;        // those of them that were taken back while they were being read
-    std::uint64_t used_ = 0, free_ = 0; // positions up to which the area is filled, and free again
-    std::vector<note> notes_;           // one for each slot
-    std::uint32_t pieces_ = 0;          // how many pieces were staged, of all messages
+    std::uint64_t open_ = 0;     // long messages that have not ended, by place
+    std::uint64_t detached_ = 0; // those of them that were taken back while they were being read
+    area area_;
+    std::vector<note> notes_;  // of long messages, by place
+    std::uint32_t pieces_ = 0; // how many pieces were staged, of all messages
     bool deserted_ = false;
-    bool area_was_full_ = false; // the last payload that was to be copied found no room in the area
-    std::uint32_t full_at_ = 0;  // how many slots had been consumed then
 };
 
 } // namespace bough::detail
