@@ -18,10 +18,10 @@ struct counts {
     std::atomic<std::uint64_t> taken{0}, bytes{0}, ns{0};
     std::array<std::atomic<std::uint64_t>, reasons> passed_on{};
 };
-std::array<counts, 2 * collectives> all; // blocking ones, then nonblocking ones
+std::array<counts, 2 * collectives> all_counts; // blocking ones, then nonblocking ones
 
 counts& of(collective which, form how) noexcept {
-    return all[static_cast<std::size_t>(which) + (how == form::nonblocking ? collectives : 0)];
+    return all_counts[static_cast<std::size_t>(which) + (how == form::nonblocking ? collectives : 0)];
 }
 
 std::string readable(double value, std::initializer_list<const char*> units, double step) {
@@ -73,8 +73,8 @@ namespace {
 
 void print_lines() {
     bool has_calls = false;
-    for (std::size_t i = 0; i != all.size(); ++i) {
-        const counts& c = all[i];
+    for (std::size_t i = 0; i != all_counts.size(); ++i) {
+        const counts& c = all_counts[i];
         std::uint64_t passed_on = 0;
         std::string why;
         for (std::size_t r = 0; r != reasons; ++r) {
