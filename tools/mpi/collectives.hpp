@@ -23,8 +23,15 @@ struct place {
     bough::operation* starts = nullptr; // the call is started, and this is its operation; null: it is blocking
 };
 
+// A call has failed: says so.
+int failed(frame& room, const bough::status& s, const char* name) noexcept;
 // A call has ended: puts the result where it belongs. `name`: as MPI calls it.
-int ended(frame& room, const bough::status& s, const char* name) noexcept;
+inline int ended(frame& room, const bough::status& s, const char* name) noexcept {
+    if (s) [[unlikely]]
+        return failed(room, s, name);
+    room.finish();
+    return MPI_SUCCESS;
+}
 
 // Makes a call by one of bough's doors, or starts it by the other one.
 template <class Door, class Start, class... What>

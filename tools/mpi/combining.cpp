@@ -39,11 +39,7 @@ int error_class_of(const bough::status& s, const char* collective) noexcept {
     }
 }
 
-int ended(frame& room, const bough::status& s, const char* name) noexcept {
-    if (!s) [[likely]] {
-        room.finish();
-        return MPI_SUCCESS;
-    }
+int failed(frame& room, const bough::status& s, const char* name) noexcept {
     room.drop();
     return error_class_of(s, name);
 }

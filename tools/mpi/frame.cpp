@@ -104,8 +104,7 @@ row_bounds bounds_of_row(std::size_t count, const shape& s) noexcept {
 
 } // namespace
 
-std::size_t bytes_of(const blocks& b, const shape& s) noexcept {
-    if (b.counts == nullptr) return b.count * s.size;
+std::size_t bytes_of_each(const blocks& b, const shape& s) noexcept {
     std::size_t all = 0;
     for (int r = 0; r != b.ranks; ++r) all += static_cast<std::size_t>(b.counts[r]) * s.size;
     return all;
@@ -260,7 +259,7 @@ void combiner::copy_out(const std::byte* from, void* to, std::size_t count) cons
         }
 }
 
-const std::byte* frame::reads(const blocks& b, const shape& s) {
+const std::byte* frame::reads_any(const blocks& b, const shape& s) {
     const std::size_t bytes = bytes_of(b, s);
     if (bytes == 0) return nullptr;
     if (lies_as_it_travels(b, s)) return first_byte(b, s);
@@ -269,7 +268,7 @@ const std::byte* frame::reads(const blocks& b, const shape& s) {
     return to;
 }
 
-std::byte* frame::writes(const blocks& b, const shape& s) {
+std::byte* frame::writes_any(const blocks& b, const shape& s) {
     const std::size_t bytes = bytes_of(b, s);
     if (bytes == 0) return nullptr;
     if (lies_as_it_travels(b, s)) return first_byte(b, s);
@@ -301,10 +300,9 @@ std::byte* frame::room(std::size_t bytes) {
     return m.bytes.get() + (line - beyond) % line;
 }
 
-void frame::finish() {
+void frame::bring() {
     if (pending_ == pending::packed) unpack(came_, goes_to_, goes_as_);
     if (pending_ == pending::elements) how.copy_out(came_, goes_to_.data, goes_to_.count);
-    drop();
 }
 
 } // namespace under_mpi

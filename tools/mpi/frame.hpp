@@ -33,13 +33,22 @@ struct blocks {
     }
 };
 
-std::size_t bytes_of(const blocks& b, const shape& s) noexcept;
+std::size_t bytes_of_each(const blocks& b, const shape& s) noexcept; // of a vector with counts
+inline std::size_t bytes_of(const blocks& b, const shape& s) noexcept {
+    return b.counts == nullptr ? b.count * s.size : bytes_of_each(b, s);
+}
 // Pack or unpack them all, one behind the other.
 void pack(const blocks& from, const shape& s, std::byte* to);
 void unpack(const std::byte* from, const blocks& to, const shape& s);
 // Do the bytes lie in memory as they travel?
 bool lies_as_it_travels(const blocks& b, const shape& s) noexcept;
 std::byte* first_byte(const blocks& b, const shape& s) noexcept;
+// Null: it is not a row of elements that lies in memory as it travels, or it has no bytes.
+inline std::byte* solid_row(const blocks& b, const shape& s) noexcept {
+    if (b.counts != nullptr || !s.is_solid_row(b.count) || b.count * s.size == 0) return nullptr;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(b.data) +
+                                        static_cast<std::uintptr_t>(s.true_lb));
+}
 
 // How an MPI's op combines elements of one type. It must not move while it is used.
 class combiner {
@@ -81,9 +90,15 @@ private:
 class frame {
 public:
     // The bytes as they travel: in place, or packed into a room of this frame. At most three rooms.
-    const std::byte* reads(const blocks& b, const shape& s);
+    const std::byte* reads(const blocks& b, const shape& s) {
+        const std::byte* const row = solid_row(b, s);
+        return row != nullptr ? row : reads_any(b, s);
+    }
     // Where the bytes shall come: in place, or a room that finish() unpacks. At most once a call.
-    std::byte* writes(const blocks& b, const shape& s);
+    std::byte* writes(const blocks& b, const shape& s) {
+        std::byte* const row = solid_row(b, s);
+        return row != nullptr ? row : writes_any(b, s);
+    }
     // Elements of `how` that will come here are for `count` elements at `to`, and finish() copies
     // them there.
     void brings(const std::byte* here, void* to, std::size_t count, MPI_Datatype type, const shape& s);
@@ -92,7 +107,10 @@ public:
     // Memory of `bytes`, aligned to a cache line.
     std::byte* room(std::size_t bytes);
     // The call has ended: puts the result where it belongs.
-    void finish();
+    void finish() {
+        if (pending_ != pending::nothing) bring();
+        drop();
+    }
     // The same, but there is no result.
     void drop() noexcept { used_ = 0, pending_ = pending::nothing; }
 
@@ -100,6 +118,10 @@ public:
     combiner how;
 
 private:
+    const std::byte* reads_any(const blocks& b, const shape& s);
+    std::byte* writes_any(const blocks& b, const shape& s);
+    void bring();
+
     struct memory {
         std::unique_ptr<std::byte[]> bytes{};
         std::size_t size = 0;
