@@ -140,10 +140,11 @@ public:
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {
         return run_guarded(*again.plan, [&] {
-            return core_unchecked().repeat(*again.plan, again.what)
-                       ? status{}
-                       : core_unchecked().start(again.plan->blocking, again.plan->work, again.what.made,
-                                                again.what.signature);
+            if (core_unchecked().repeat(*again.plan, again.what)) return status{};
+            const status bad =
+                core_unchecked().start(again.plan->blocking, again.plan->work, again.what.made, again.what.signature);
+            again.what.started_whole(again.plan->work);
+            return bad;
         });
     }
     template <class P>

@@ -329,6 +329,24 @@ TEST_CASE("calls that differ in count or root alone are remembered side by side"
           }) == 0);
 }
 
+TEST_CASE("a call that is made again after another one with its plan goes the short way from the second time on") {
+    CHECK(wrong_results(4, [&](auto& comm, auto&& check) {
+              std::vector<double> x(64);
+              const auto sum = [&](std::size_t n) { bough::allreduce(comm, std::span(x).first(n), bough::plus{}); };
+              const auto goes_short = [&](std::size_t n) {
+                  const auto* const kept =
+                      comm.find_repeated({&bough::detail::door_tag<bough::goal::allreduce, double, bough::plus>, n, 0});
+                  return kept != nullptr && kept->what.layout == kept->plan->work.layout();
+              };
+              for (std::size_t n : {8u, 16u, 8u}) sum(n);
+              check(goes_short(8) && !goes_short(16));
+              sum(8);
+              check(goes_short(8));
+              sum(16);
+              check(goes_short(16) && !goes_short(8));
+          }) == 0);
+}
+
 namespace {
 
 struct once_while_waiting {

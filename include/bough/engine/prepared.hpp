@@ -74,6 +74,8 @@ public:
         buffers_[1] = into;
         return true;
     }
+    // Does the call have the layout of the one that was prepared last?
+    bool is_laid_out_for(const call& c) const noexcept { return laid_out_.is_of(c); }
     // Counts the layouts: as long as it stays the same, all places are where they were.
     std::uint64_t layout() const noexcept { return layouts_; }
 

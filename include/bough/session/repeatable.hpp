@@ -20,6 +20,11 @@ struct repeatable {
     repeatable(const call& c, const session_operation& op, const prepared& work) noexcept
         : made(c), signature(op.signature()), digest(op.digest()), layout(work.layout()) {}
 
+    // It was started whole once more, since another call with the same plan had changed the layout.
+    void started_whole(const prepared& work) noexcept {
+        if (work.is_laid_out_for(made)) layout = work.layout();
+    }
+
     call made{};                // its data are those of the last call
     call_signature signature{}; // whole, with kind and plan
     call_digest digest{};
