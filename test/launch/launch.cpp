@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <optional>
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
@@ -509,4 +510,37 @@ TEST_CASE("launch: what cannot be is an error in both forms") {
     CHECK(ec == errc::no_resources); // and the ranks that had been started are gone
     CHECK(report.ranks.empty());
     CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+}
+
+TEST_CASE("launch: more ranks than this process can have are refused before one is started") {
+    // The function would write into the pipe, if one rank ran it.
+    int pipe[2];
+    REQUIRE(::pipe(pipe) == 0);
+    for (const rank_t ranks : {100'000'000u, 4'000'000'000u}) {
+        std::error_code ec;
+        const launch_report report = launch(
+            ranks, [&](job) { (void)!::write(pipe[1], "x", 1); }, {}, ec);
+        CHECK(ec == errc::no_resources);
+        CHECK(report.ranks.empty());
+        launch(ranks, std::vector<std::string>{"/bin/true"}, {}, ec);
+        CHECK(ec == errc::no_resources);
+    }
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit lowered{100, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &lowered);
+    std::optional<error> why;
+    try {
+        launch(51, [](job) {}, {.prefix_output = true}); // two pipes and a socket each
+    } catch (const error& e) {
+        why = e;
+    }
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE(why);
+    CHECK(why->code() == errc::no_resources);
+    CHECK(why->details().peer == 33);
+    ::close(pipe[1]);
+    char one = 0;
+    CHECK(::read(pipe[0], &one, 1) == 0);
+    ::close(pipe[0]);
 }

@@ -109,6 +109,7 @@ private:
 template <std::same_as<launch_options> O>
 status launch_function(rank_t ranks, const rank_main& f, const O& options, launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
+    if (const rank_t most = most_ranks(options, false); ranks > most) return {.code = errc::no_resources, .peer = most};
     std::fflush(stdout); // otherwise each child would write what is in it again
     std::fflush(stderr);
     launcher all(ranks, options);
@@ -127,6 +128,7 @@ template <std::same_as<launch_options> O>
 status launch_program(rank_t ranks, std::span<const std::string> argv, const O& options, launch_report& report) {
     if (ranks == 0) return invalid_argument("ranks: a job needs at least one rank");
     if (argv.empty() || argv[0].empty()) return invalid_argument("argv: needs the name of a program");
+    if (const rank_t most = most_ranks(options, true); ranks > most) return {.code = errc::no_resources, .peer = most};
     std::array<char, 32> variable{"BOUGH_JOB="};
     std::vector<char*> arguments, environment;
     for (const std::string& a : argv) arguments.push_back(const_cast<char*>(a.c_str()));

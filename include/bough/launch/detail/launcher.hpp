@@ -25,9 +25,11 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,6 +44,21 @@ struct rank_side {
     int socket = -1;
     int tell = -1; // for a program: a failed exec writes its errno here; a successful one closes it
 };
+
+// How many ranks this process can have at most: each needs a process number and some descriptors.
+inline rank_t most_ranks(const launch_options& options, bool programs) noexcept {
+    std::uint64_t most = no_rank - 1;
+    rlimit files{};
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
+        most =
+            std::min<std::uint64_t>(most, files.rlim_cur / (1 + (options.prefix_output ? 2 : 0) + (programs ? 1 : 0)));
+    if (std::FILE* const in = std::fopen("/proc/sys/kernel/pid_max", "re"); in != nullptr) {
+        unsigned long long numbers = 0;
+        if (std::fscanf(in, "%llu", &numbers) == 1) most = std::min<std::uint64_t>(most, numbers);
+        std::fclose(in);
+    }
+    return static_cast<rank_t>(most);
+}
 
 class launcher {
 public:
