@@ -59,9 +59,9 @@ void check_accused(errc code, const Join& join) {
 
 TEST_CASE("joining: a blow at any moment of it, over shared memory") {
     check_every_blow("shared_memory", 5,
-                     [](auto& wire, status& s) { return shared_memory::join(wire, s).has_value(); });
+                     [](auto& wire, status& s) { return shared_memory::join(wire, {}, s).has_value(); });
     check_every_blow("shared_memory_regions", 5,
-                     [](auto& wire, status& s) { return shared_memory_regions::join(wire, s).has_value(); });
+                     [](auto& wire, status& s) { return shared_memory_regions::join(wire, {}, s).has_value(); });
 }
 TEST_CASE("joining: a blow at any moment of it, over tcp") {
     check_every_blow("tcp, near sockets", 5, [](auto& wire, status& s) { return tcp::join(wire, {}, s).has_value(); });
@@ -84,16 +84,16 @@ TEST_CASE("joining: a blow at any moment of it, over composites") {
 
 TEST_CASE("joining: options that differ, or that no rank may have, are told of") {
     check_confessed(errc::invalid_argument, [](auto& wire, status& s, bool other) {
-        return shared_memory::join(wire, s, {.slots = other ? 3u : 16u}).has_value();
+        return shared_memory::join(wire, {.slots = other ? 3u : 16u}, s).has_value();
     });
     check_accused(errc::invalid_argument, [](auto& wire, status& s, bool other) {
-        return shared_memory::join(wire, s, {.slots = other ? 32u : 16u}).has_value();
+        return shared_memory::join(wire, {.slots = other ? 32u : 16u}, s).has_value();
     });
     check_accused(errc::invalid_argument, [](auto& wire, status& s, bool other) {
-        return shared_memory::join(wire, s, {.cores = other ? 3u : 2u}).has_value();
+        return shared_memory::join(wire, {.cores = other ? 3u : 2u}, s).has_value();
     });
     check_accused(errc::invalid_argument, [](auto& wire, status& s, bool other) {
-        return shared_memory_regions::join(wire, s, {.region_bytes = other ? 8192u : 4096u}).has_value();
+        return shared_memory_regions::join(wire, {.region_bytes = other ? 8192u : 4096u}, s).has_value();
     });
     check_confessed(errc::invalid_argument, [](auto& wire, status& s, bool other) {
         return tcp::join(wire, {.bind = other ? "nowhere" : ""}, s).has_value();
@@ -199,7 +199,7 @@ TEST_CASE("joining: an exception of a function that makes a part of a composite 
                                 wire, {.node = node_of(wire.rank())}, s,
                                 [&](auto& part, status& r) {
                                     return step(wire, part, other && !between,
-                                                [&](auto& w) { return shared_memory::join(w, r); });
+                                                [&](auto& w) { return shared_memory::join(w, {}, r); });
                                 },
                                 [&](auto& all, status& r) {
                                     return step(wire, all, other && between,

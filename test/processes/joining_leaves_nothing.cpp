@@ -80,9 +80,9 @@ void check_nothing_is_left(const char* name, const Join& join) {
 
 TEST_CASE("joining: what has ended, or was never joined, leaves no descriptor and no map") {
     check_nothing_is_left<shared_memory>("shared_memory",
-                                         [](auto& wire, status& s) { return shared_memory::join(wire, s); });
+                                         [](auto& wire, status& s) { return shared_memory::join(wire, {}, s); });
     check_nothing_is_left<shared_memory_regions>(
-        "shared_memory_regions", [](auto& wire, status& s) { return shared_memory_regions::join(wire, s); });
+        "shared_memory_regions", [](auto& wire, status& s) { return shared_memory_regions::join(wire, {}, s); });
     check_nothing_is_left<tcp>("tcp", [](auto& wire, status& s) { return tcp::join(wire, {}, s); });
     check_nothing_is_left<tcp>("tcp, far",
                                [](auto& wire, status& s) { return tcp::join(wire, {.near_sockets = false}, s); });

@@ -186,7 +186,7 @@ TEST_CASE("strikes: operations that nobody struck end well, simulated") {
 
 TEST_CASE("strikes: operations that nobody struck end well, over shared memory") {
     strike_at_random(bough_test::joined_ends<shared_memory>(
-                         p, [](rank_t, auto& wire, status& s) { return shared_memory::join(wire, s); }),
+                         p, [](rank_t, auto& wire, status& s) { return shared_memory::join(wire, {}, s); }),
                      [] {});
 }
 

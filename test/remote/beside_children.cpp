@@ -71,7 +71,7 @@ TEST_CASE("remote writes: over in_process_regions the child of a fork writes not
 
 TEST_CASE("remote writes: the child of a fork leaves a group of shared_memory_regions, and no peer is told") {
     auto ends = bough_test::joined_ends<shared_memory_regions>(2, [](rank_t, auto& wire, status& why) {
-        return shared_memory_regions::join(wire, why, {.region_bytes = 4096, .sparse = false});
+        return shared_memory_regions::join(wire, {.region_bytes = 4096, .sparse = false}, why);
     });
     CHECK(bough_test::holds_in_child("regions of processes", [&] {
         const bool refused = ends[0].forked() && ends[0].put(1, 0, word, {}, 1) == posted::failed;
@@ -92,7 +92,7 @@ TEST_CASE("remote writes: the child of a fork leaves a group of shared_memory_re
 
 TEST_CASE("remote writes: peers are told of a rank that leaves shared_memory_regions, though a child of it lives on") {
     auto ends = bough_test::joined_ends<shared_memory_regions>(2, [](rank_t, auto& wire, status& why) {
-        return shared_memory_regions::join(wire, why, {.region_bytes = 4096});
+        return shared_memory_regions::join(wire, {.region_bytes = 4096}, why);
     });
     std::fflush(nullptr);
     const pid_t child = ::fork();

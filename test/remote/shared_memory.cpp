@@ -15,7 +15,7 @@ using namespace bough;
 TEST_CASE("remote writes: shared_memory_regions keep the rules") {
     const auto regions = [](rank_t n) {
         return bough_test::joined_ends<shared_memory_regions>(n, [](rank_t, auto& wire, status& why) {
-            return shared_memory_regions::join(wire, why, {.region_bytes = 5000});
+            return shared_memory_regions::join(wire, {.region_bytes = 5000}, why);
         });
     };
     const auto good = [](const testing::remote_write_fault& fault) {
@@ -31,7 +31,7 @@ TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") 
     const auto made = bough_test::joined_ends<shared_memory_regions>(
         3,
         [](rank_t r, auto& wire, status& result) {
-            return shared_memory_regions::join(wire, result, {.region_bytes = r == 1 ? 8192u : 4096u});
+            return shared_memory_regions::join(wire, {.region_bytes = r == 1 ? 8192u : 4096u}, result);
         },
         &why);
     CHECK(made.empty());
@@ -40,7 +40,7 @@ TEST_CASE("shared_memory_regions: sizes that differ are refused on every rank") 
 
 TEST_CASE("shared_memory_regions: a rank that waits sleeps in the end, and finds who has left") {
     auto ends = bough_test::joined_ends<shared_memory_regions>(3, [](rank_t, auto& wire, status& why) {
-        return shared_memory_regions::join(wire, why, {.region_bytes = 4096});
+        return shared_memory_regions::join(wire, {.region_bytes = 4096}, why);
     });
     shared_memory_regions& mine = ends[0];
     const std::uint64_t give_up_ns = mine.now_ns() + 20'000'000'000;

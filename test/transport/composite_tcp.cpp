@@ -101,7 +101,7 @@ TEST_CASE("composite_tcp: tcp inside and shared memory between keep them too") {
                 return join_composite(
                     wire, {.node = node_of(wire.rank(), 2)}, s,
                     [](auto& part, status& t) { return tcp::join(part, {}, t); },
-                    [](auto& all, status& t) { return shared_memory::join(all, t); });
+                    [](auto& all, status& t) { return shared_memory::join(all, {}, t); });
             });
         },
         {.ranks = 3, .messages = 1'000u});

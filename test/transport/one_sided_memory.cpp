@@ -132,7 +132,7 @@ TEST_CASE("shared_memory_regions: too large a region has its name in what joinin
         const auto made = bough_test::joined_ends<shared_memory_regions>(
             2,
             [&](rank_t r, auto& wire, status& result) {
-                return shared_memory_regions::join(wire, result, {.region_bytes = r == 1 ? large : 4096});
+                return shared_memory_regions::join(wire, {.region_bytes = r == 1 ? large : 4096}, result);
             },
             &why);
         CHECK(made.empty());

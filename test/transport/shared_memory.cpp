@@ -112,7 +112,7 @@ TEST_CASE("shared_memory: a join that fails fails everywhere, and says why") {
         testing::thread_wire_up world{2};
         auto wire = world.of(0);
         status s;
-        CHECK_FALSE(shared_memory::join(wire, s, {.join_timeout_ns = 20'000'000}));
+        CHECK_FALSE(shared_memory::join(wire, {.join_timeout_ns = 20'000'000}, s));
         CHECK(s.code == errc::deadline);
     }
     SECTION("by exception") {

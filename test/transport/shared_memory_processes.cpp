@@ -463,7 +463,7 @@ TEST_CASE("shared_memory: memory that is short is an error, not a signal") {
             const rlimit few{std::uint64_t{1} << 29, std::uint64_t{1} << 29};
             told.check(::setrlimit(RLIMIT_FSIZE, &few) == 0); // above it a file's growth is a signal
         }
-        const auto end = shared_memory::join(wire, told.result, {.heap_bytes = wire.rank() == 1 ? 1u << 30 : 0u});
+        const auto end = shared_memory::join(wire, {.heap_bytes = wire.rank() == 1 ? 1u << 30 : 0u}, told.result);
         told.check(!end);
     });
     group.wait();

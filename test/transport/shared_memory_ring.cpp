@@ -422,7 +422,7 @@ TEST_CASE("shared_memory: strangers do not take a rank's place") {
     for (rank_t r = 0; r != 3; ++r)
         threads.emplace_back([&, r] {
             slow_wire wire{world.of(r), strangers};
-            if (auto end = shared_memory::join(wire, why[r])) ends[r].emplace(std::move(*end));
+            if (auto end = shared_memory::join(wire, {}, why[r])) ends[r].emplace(std::move(*end));
         });
     for (std::thread& t : threads) t.join();
     CHECK(strangers.size() >= 6);

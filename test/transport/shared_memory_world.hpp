@@ -39,7 +39,7 @@ inline std::vector<bough::shared_memory> shared_ends(const std::vector<bough::sh
     return joined_ends<bough::shared_memory>(
         static_cast<bough::rank_t>(options.size()),
         [&](bough::rank_t r, auto& wire, bough::status& result) {
-            return bough::shared_memory::join(wire, result, options[r]);
+            return bough::shared_memory::join(wire, options[r], result);
         },
         why);
 }

@@ -126,7 +126,7 @@ std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
 #else
 constexpr const char* what_joins = "shared memory cannot be used: ";
 std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
-    return bough::shared_memory::join(wire, said);
+    return bough::shared_memory::join(wire, {}, said);
 }
 #endif
 

@@ -72,8 +72,8 @@ public:
     // large; and no_resources: the system refuses the memory for a region. If one rank alone fails,
     // the others end with peer_aborted and its number.
     template <WireUp W>
-    static std::optional<shared_memory_regions> join(W& wire, status& result,
-                                                     const shared_memory_regions_options& options = {}) {
+    static std::optional<shared_memory_regions> join(W& wire, const shared_memory_regions_options& options,
+                                                     status& result) {
         std::optional<shared_memory_regions> made;
         join_room room(wire, options.join_timeout_ns, wire_format::shared_memory);
         result = room.run([&]() -> status {
@@ -182,7 +182,7 @@ private:
     template <class W>
     static shared_memory_regions checked(W& wire, const shared_memory_regions_options& options) {
         status result;
-        std::optional<shared_memory_regions> made = join(wire, result, options);
+        std::optional<shared_memory_regions> made = join(wire, options, result);
         detail::throw_if(result);
         return std::move(*made);
     }

@@ -49,7 +49,7 @@ template <WireUp W>
 std::optional<shared_memory_tcp> join_composite(W& wire, const composite_options& options, status& result) {
     return join_composite(
         wire, {.node = options.node.empty() ? node_name() : options.node, .timeout_ns = options.timeout_ns}, result,
-        [&](auto& part, status& s) { return shared_memory::join(part, s, options.inside); },
+        [&](auto& part, status& s) { return shared_memory::join(part, options.inside, s); },
         [&](auto& all, status& s) { return tcp::join(all, options.between, s); });
 }
 

@@ -73,7 +73,7 @@ public:
     // memfd. protocol_error: a rank is not what it should be. If one rank has an error, the others
     // end with peer_aborted and its cause.
     template <WireUp W>
-    static std::optional<shared_memory> join(W& wire, status& result, const shared_memory_options& options = {});
+    static std::optional<shared_memory> join(W& wire, const shared_memory_options& options, status& result);
 
     shared_memory(shared_memory&&) = default;
     shared_memory& operator=(shared_memory&&) = delete;
@@ -278,7 +278,7 @@ private:
     template <class W>
     static shared_memory checked(W& wire, const shared_memory_options& options) {
         status result;
-        std::optional<shared_memory> made = join(wire, result, options);
+        std::optional<shared_memory> made = join(wire, options, result);
         detail::throw_if(result);
         return std::move(*made);
     }
@@ -321,7 +321,7 @@ static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && P
               SaysWays<shared_memory> && SharesMemory<shared_memory> && WaitsForLate<shared_memory>);
 
 template <WireUp W>
-std::optional<shared_memory> shared_memory::join(W& wire, status& result, const shared_memory_options& options) {
+std::optional<shared_memory> shared_memory::join(W& wire, const shared_memory_options& options, status& result) {
     std::optional<shared_memory> made;
     join_room room(wire, options.join_timeout_ns, format);
     result = room.run([&]() -> status {

@@ -4,7 +4,7 @@
 // composite, or all are told why not.
 //
 //   auto link = bough::join_composite(wire, {.node = bough::node_name()}, result,
-//       [](auto& part, bough::status& s) { return bough::shared_memory::join(part, s); },   // of this node
+//       [](auto& part, bough::status& s) { return bough::shared_memory::join(part, {}, s); },   // of this node
 //       [](auto& all, bough::status& s) { return bough::tcp::join(all, {}, s); });          // all ranks
 //
 // Each function takes a WireUp, returns an optional transport, and says in `s` why it is empty.
