@@ -33,9 +33,12 @@ struct counting_link : endpoint {
     explicit counting_link(endpoint end) : endpoint(std::move(end)) {}
     std::size_t poll(std::span<event> events) {
         ++polls;
-        return endpoint::poll(events);
+        const std::size_t found = endpoint::poll(events);
+        polled += found;
+        return found;
     }
     std::size_t polls = 0;
+    std::size_t polled = 0; // events that they told of
 };
 
 // One rank and its operations, all driven by one thread.
@@ -72,7 +75,7 @@ struct rank_state {
     std::vector<std::unique_ptr<operation>> all;
 };
 struct ranks {
-    explicit ranks(rank_t size) : world(size) {
+    explicit ranks(rank_t size, in_process_options options = {}) : world(size, options) {
         for (rank_t r = 0; r != size; ++r) all.emplace_back(world.connect(r));
     }
     rank_state& operator[](rank_t r) { return all[r]; }
@@ -113,6 +116,25 @@ TEST_CASE("straight_port: a call whose messages are there polls no other peer, b
         REQUIRE(group.run());
     }
     CHECK(group[0].group->transport().polls != before);
+}
+
+TEST_CASE("straight_port: while one peer is late, what another one sends for later operations stays where it is") {
+    ranks group(3, {.slots = 64});
+    const auto plan = plan_reduce(fnomial{3}, {.size = 3});
+    for (std::uint32_t n = 1; n != 40; ++n) REQUIRE(group[1].start(plan, n, 1).op.done()); // runs ahead
+    const session_operation& first = group[0].start(plan, 1, 1).op;
+    for (int turn = 0; turn != 80; ++turn) group[0].group->progress();
+    CHECK_FALSE(first.done());
+    CHECK(group[0].group->transport().polled <= 10);
+    const std::size_t polls = group[0].group->transport().polls;
+    for (int turn = 0; turn != 80; ++turn) group[0].group->progress();
+    CHECK(group[0].group->transport().polls > polls); // but all peers are heard, now and then
+    for (std::uint32_t n = 1; n != 40; ++n) group[2].start(plan, n, 1);
+    for (std::uint32_t n = 1; n != 40; ++n) {
+        if (n != 1) group[0].start(plan, n, 1);
+        REQUIRE(group.run());
+    }
+    for (const auto& o : group[0].all) CHECK((!o->op.result() && o->value == 3));
 }
 
 TEST_CASE("straight_port: that every other operation only sends does not keep a rank from polling") {

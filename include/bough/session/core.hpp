@@ -222,9 +222,9 @@ private:
     }
     // A short operation that is alone runs straight while nothing is unusual.
     bool may_go_straight(const prepared& work) noexcept {
-        return straight_.serves(work) && matching_.early().empty() && !members_.any_lost() && !is_disputed() &&
-               !has_to_send();
+        return straight_.serves(work) && matching_.early().empty() && is_usual();
     }
+    bool is_usual() const noexcept { return !members_.any_lost() && !is_disputed() && !has_to_send(); }
     // Messages of the session were put. While one is still here, no data may overtake it. The engine sees
     // to that, but nothing does that runs straight.
     void follow_control() {
@@ -414,8 +414,9 @@ bool session_core<T>::progress(bool waits) {
     }
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
-    std::size_t found = polling_.round(
-        straight_.poll(polling<T>::at_once), [this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
+    session_operation* const lone = is_usual() && attendants_.empty() ? flight_.lone_short() : nullptr;
+    std::size_t found = polling_.turn(
+        lone, straight_, [this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
     if (found == 0 && forked()) return false;
     // What an attendant waits for may be behind early messages.
     if (found == 0) matching_.idle(!attendants_.empty());

@@ -59,6 +59,10 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
+    // The only one, if it is a short one; otherwise null.
+    session_operation* lone_short() const noexcept {
+        return size() == 1 && all_[ended_]->work_->is_short() ? all_[ended_] : nullptr;
+    }
     // A place behind all that have one.
     operation_place last_place() const noexcept { return {true, tickets_ & most_tickets}; }
     // The place of a call that is made now, and starts later. No other one has it.

@@ -43,6 +43,8 @@ class deadline_watch;
 template <Transport T>
 class late_ranks;
 template <Transport T>
+class polling;
+template <Transport T>
 class records;
 
 // Where an operation stands among those in flight, if its call was made before its start: behind those
@@ -103,6 +105,8 @@ private:
     friend class detail::deadline_watch;
     template <Transport T>
     friend class detail::late_ranks;
+    template <Transport T>
+    friend class detail::polling;
     template <Transport T>
     friend class detail::records;
     using due = deadline_stages::due;

@@ -57,12 +57,43 @@ public:
         return found;
     }
 
+    // One turn of the engines. `lone`: the only operation in flight, if it is short and nothing is unusual; or
+    // null. If one peer can be polled, what it awaits is looked for where it comes from, and all peers are heard in each 16th turn only,
+    // one message of each. Otherwise there would always be early messages of some peers that are ahead, and the
+    // next operation could not run straight, either.
+    template <class Straight, class Handle, class GoOn>
+    BOUGH_ALWAYS_INLINE std::size_t turn(session_operation* lone, Straight& straight, const Handle& handle,
+                                         const GoOn& go_on) {
+        constexpr bool can_ask = PollsPeers<T> && !GatheringTransport<T>;
+        if constexpr (can_ask)
+            if (lone != nullptr && !straight.is_poll_due() && ++turns_ % 16 != 0) return ask(*lone, handle, go_on);
+        return round(straight.poll(at_once, can_ask && lone != nullptr), handle, go_on);
+    }
+
 private:
+    // The same as round() for the messages that `op` awaits.
+    template <class Handle, class GoOn>
+    std::size_t ask(const session_operation& op, const Handle& handle, const GoOn& go_on) {
+        std::size_t found = 0;
+        event& e = events_[0];
+        flight_.begin_events();
+        for (const auto& from : op.work_->incoming())
+            for (std::uint32_t left = from.count - from.arrived; left != 0 && !op.done(); --left) {
+                if (!transport_.poll_from(from.peer, e)) break;
+                ++found;
+                failure_.sheltered([&] { handle(e); });
+            }
+        failure_.sheltered(go_on);
+        flight_.end_events();
+        return found;
+    }
+
     T& transport_;
     in_flight<T>& flight_;
     const unexpected_messages<T>& early_;
     failure<T>& failure_;
     std::array<event, at_once> events_;
+    std::uint32_t turns_ = 0; // in which one operation was alone
 };
 
 } // namespace bough::detail

@@ -44,12 +44,13 @@ public:
     }
     bool is_poll_due() const noexcept { return starts_ >= most_starts; }
     // All peers are polled now, for at most so many events. If that is because enough operations have started
-    // without a poll, one message of each peer will do: what comes besides is for operations that have still to
-    // start, and would be kept until then, and keep them from running straight.
-    std::size_t poll(std::size_t most) noexcept {
-        const bool is_due = is_poll_due();
+    // without a poll, or if the only operation in flight is a short one (`is_alone`), one message of each peer
+    // will do: what comes besides is for operations that have still to start, and would be kept until then, and
+    // keep them from running straight.
+    std::size_t poll(std::size_t most, bool is_alone) noexcept {
+        const bool will_one_do = is_alone || is_poll_due();
         starts_ = 0;
-        return is_due ? std::clamp<std::size_t>(transport_.size() - 1, 1, most) : most;
+        return will_one_do ? std::clamp<std::size_t>(transport_.size() - 1, 1, most) : most;
     }
     // May none run straight for now?
     void forbid(bool is_forbidden) noexcept { most_starts_ = is_forbidden ? 0 : most_starts; }
