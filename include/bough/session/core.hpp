@@ -414,7 +414,7 @@ bool session_core<T>::progress(bool waits) {
     }
     if (!put_off_.empty()) [[unlikely]]
         put_off_.retry([this](control_message&& m) { failure_.sheltered([&] { handle(std::move(m)); }); });
-    session_operation* const lone = is_usual() && attendants_.empty() ? flight_.lone_short() : nullptr;
+    session_operation* const lone = waits && is_usual() && attendants_.empty() ? flight_.lone_short() : nullptr;
     std::size_t found = polling_.turn(
         lone, straight_, [this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
     if (found == 0 && forked()) return false;

@@ -59,9 +59,12 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
-    // The only one, if it is a short one; otherwise null.
+    // The only one, if it is a short one that only waits for messages; otherwise null.
     session_operation* lone_short() const noexcept {
-        return size() == 1 && all_[ended_]->work_->is_short() ? all_[ended_] : nullptr;
+        if (size() != 1) return nullptr;
+        session_operation* const op = all_[ended_];
+        const bool waits = op->pending_ == 0 && !op->result_ && !op->work_->engine().has_blocked();
+        return waits && op->work_->is_short() ? op : nullptr;
     }
     // A place behind all that have one.
     operation_place last_place() const noexcept { return {true, tickets_ & most_tickets}; }
