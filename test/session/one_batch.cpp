@@ -149,6 +149,26 @@ TEST_CASE("batch: a hook hears of each message twice, and a turn has an end") {
     }
 }
 
+TEST_CASE("batch: for a caller that waits, too, a turn has an end") {
+    constexpr rank_t size = 200; // its plan is a short one
+    in_process world{size};
+    std::size_t arrived = 0;
+    communicator_options options;
+    options.report.hook = {[](void* context, const operation_event& e) {
+                               *static_cast<std::size_t*>(context) += e.what == operation_event::kind::arrived;
+                           },
+                           &arrived};
+    communicator<in_process::endpoint> root_of_all{world.connect(0), options};
+    std::deque<communicator<in_process::endpoint>> others;
+    for (rank_t r = 1; r != size; ++r) others.emplace_back(world.connect(r));
+    std::vector<int> in(1, 7), out(size);
+    const auto plan = plan_gather(flat{}, {.size = size});
+    for (auto& other : others) gather(other, in, root{0}, plan);
+    gather(root_of_all, in, out, root{0}, plan);
+    CHECK(std::ranges::all_of(out, [](int x) { return x == 7; }));
+    CHECK(arrived == size - 1);
+}
+
 TEST_CASE("batch: messages of later operations are left where they are") {
     constexpr rank_t size = 4;
     in_process world{size};

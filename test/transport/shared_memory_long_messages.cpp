@@ -43,7 +43,7 @@ struct two_ranks {
         event e;
         ranks[0].links.find_opened();
         REQUIRE(from().in.peek(e, 1, from().handle));
-        return static_cast<std::uint32_t>(e.id & 63);
+        return static_cast<std::uint32_t>(e.id % most_slots);
     }
     // Lets both ranks take turns until each has had its event.
     std::array<event, 2> ended() { // of the take, and of the send

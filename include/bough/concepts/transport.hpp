@@ -265,8 +265,9 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
 // it returns true if the message has come, and `e` tells of it. Each message is told of once, by poll()
 // or by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this
 // rank, and for no rank. Short operations wait by it for the one message that they need next
-// (bough/engine/straight_run.hpp), and others for those that they await. poll() is called all the same: when
-// nothing has come for some turns, and after 63 short operations without it. wait() may be called after a poll_from() that found nothing, and
+// (bough/engine/straight_run.hpp). If a caller waits for a single short operation in the engine, that looks by it
+// for all messages that it awaits, and calls poll() in each 16th turn. poll() is called besides after 63 short
+// operations without it. wait() may be called after a poll_from() that found nothing, and
 // must return for news of any peer.
 template <class T>
 concept PollsPeers = InPlaceTransport<T> && detail::PollsFrom<T>;

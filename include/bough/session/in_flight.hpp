@@ -59,11 +59,13 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
-    // The only one, if it is a short one that only waits for messages; otherwise null.
+    // The only one, if it is a short one of which only messages are awaited, and for which the caller waits;
+    // otherwise null.
     session_operation* lone_short() const noexcept {
         if (size() != 1) return nullptr;
         session_operation* const op = all_[ended_];
-        const bool waits = op->pending_ == 0 && !op->result_ && !op->work_->engine().has_blocked();
+        const bool waits = op->heed_ == session_operation::heed::awaited && op->pending_ == 0 && !op->result_ &&
+                           !op->waits_for_late() && !op->work_->engine().has_blocked();
         return waits && op->work_->is_short() ? op : nullptr;
     }
     // A place behind all that have one.

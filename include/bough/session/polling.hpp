@@ -76,13 +76,19 @@ private:
     template <class Handle, class GoOn>
     std::size_t ask(const session_operation& op, const Handle& handle, const GoOn& go_on) {
         std::size_t found = 0;
-        event& e = events_[0];
+        const auto takes_one = [&](rank_t from) {
+            bool is_there = false;
+            failure_.sheltered([&] {
+                is_there = transport_.poll_from(from, events_[0]);
+                if (is_there) handle(events_[0]);
+            });
+            found += is_there;
+            return is_there;
+        };
         flight_.begin_events();
         for (const auto& from : op.work_->incoming())
-            for (std::uint32_t left = from.count - from.arrived; left != 0 && !op.done(); --left) {
-                if (!transport_.poll_from(from.peer, e)) break;
-                ++found;
-                failure_.sheltered([&] { handle(e); });
+            for (std::uint32_t left = from.count - from.arrived;
+                 left != 0 && !op.done() && found != event_round::most && takes_one(from.peer); --left) {
             }
         failure_.sheltered(go_on);
         flight_.end_events();

@@ -250,7 +250,7 @@ public:
         const auto done = [&] {
             const lock_guard held = hold();
             attend_ns = core_.attend_ns(op);
-            return op.done_;
+            return !op.is_still_awaited();
         };
         if (!wait_until(done, attend_ns, hook, op.waits_for_late()) && !op.done_) op.end_in_child();
         return op.result_;

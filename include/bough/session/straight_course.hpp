@@ -48,9 +48,10 @@ public:
     // will do: what comes besides is for operations that have still to start, and would be kept until then, and
     // keep them from running straight.
     std::size_t poll(std::size_t most, bool is_alone) noexcept {
-        const bool will_one_do = is_alone || is_poll_due();
+        const bool is_due = is_poll_due();
         starts_ = 0;
-        return will_one_do ? std::clamp<std::size_t>(transport_.size() - 1, 1, most) : most;
+        if (is_alone) return std::min<std::size_t>(transport_.size(), most); // and the loss of a peer
+        return is_due ? std::clamp<std::size_t>(transport_.size() - 1, 1, most) : most;
     }
     // May none run straight for now?
     void forbid(bool is_forbidden) noexcept { most_starts_ = is_forbidden ? 0 : most_starts; }

@@ -19,7 +19,8 @@ struct shared_memory_options {
     // Messages in flight from one rank to another; a power of two, 1 to 256. 0: 256; with more than 8
     // ranks 128, with more than 16 ranks 64, with more than 32 ranks 16, since every pair of ranks has a
     // ring. Where ranks share a core, a rank that only sends gives the core away when they are full. Of
-    // payloads longer than eager_bytes, up to 64 are in flight.
+    // payloads that are not copied into the ring, up to 64 are in flight; behind one that its receiver has
+    // not taken, 63 other messages.
     std::uint32_t slots = 0;
     // Longer payloads stay with their sender until they are read. At most 16 MiB; a ring takes three
     // times as much: room for two of the longest, and for pieces of longer ones. 0: 256 KiB; with

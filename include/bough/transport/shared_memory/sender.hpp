@@ -38,17 +38,15 @@ class shared_sender {
 public:
     shared_sender() = default;
     shared_sender(const ring_view& ring, std::uint32_t eager_bytes)
-        : ring_(ring),
-          eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), area_{.ends = std::vector<std::uint64_t>(ring.mask +
-                                                                                                             1)},
+        : ring_(ring), eager_bytes_(std::min(eager_bytes, ring.area_bytes / 2)), area_(ring.mask + 1),
           notes_(std::min(ring.mask + 1, most_lent)) {}
 
     std::uint32_t eager_bytes() const noexcept { return eager_bytes_; }
-    // Whether the next push finds a slot: the ring is not full, and a message at its place among the
-    // long ones has ended, and this was polled.
+    // Whether the next push finds a slot: the ring is not full, and the place among the long messages
+    // is free that this slot has.
     bool has_room() noexcept {
         if (tail_ - consumed_seen_ > ring_.mask && !refresh()) return false;
-        return (open_ >> lent_at(tail_ & ring_.mask) & 1) == 0;
+        return is_free(lent_at(tail_ & ring_.mask));
     }
 
     // Whether a push that was refused may be accepted now.
@@ -86,6 +84,7 @@ public:
         n.ticket = tail_ + 1;
         state(index).store(lent::open, std::memory_order_relaxed);
         open_ |= std::uint64_t{1} << index;
+        held_ |= std::uint64_t{1} << index;
         finish(s, tag, where);
         return true;
     }
@@ -190,7 +189,9 @@ public:
 
 private:
     // How far the area is in use. Positions only grow.
-    struct area {
+    struct area_use {
+        area_use() = default;
+        explicit area_use(std::uint32_t slots) : ends(slots) {}
         std::vector<std::uint64_t> ends;  // the position behind the payload of each slot's message
         std::uint64_t used = 0, free = 0; // positions up to which it is filled, and free again
         bool was_full = false;            // the last payload that was to be copied found no room
@@ -205,6 +206,14 @@ private:
         std::uint32_t ticket = 0;
     };
 
+    // Has the last long message of this place ended, has that been polled, and has its receiver released
+    // the slot? Until then the receiver may look at its state, even if it was taken back.
+    bool is_free(std::uint32_t index) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << index;
+        if ((open_ & bit) != 0) return false;
+        if ((held_ & bit) != 0 && is_released(notes_[index].ticket)) held_ &= ~bit;
+        return (held_ & bit) == 0;
+    }
     std::atomic<lent>& state(std::uint32_t index) noexcept { return ring_.head->states[index]; }
     lent state_of(std::uint64_t open) noexcept {
         return state(static_cast<std::uint32_t>(std::countr_zero(open))).load(std::memory_order_acquire);
@@ -271,8 +280,9 @@ private:
     std::uint32_t tail_ = 0;
     std::uint32_t consumed_seen_ = 0;
     std::uint64_t open_ = 0;     // long messages that have not ended, by place
+    std::uint64_t held_ = 0;     // those whose receiver may still look at their state
     std::uint64_t detached_ = 0; // those of them that were taken back while they were being read
-    area area_;
+    area_use area_;
     std::vector<note> notes_;  // of long messages, by place
     std::uint32_t pieces_ = 0; // how many pieces were staged, of all messages
     bool deserted_ = false;
