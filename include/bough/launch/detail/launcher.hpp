@@ -48,10 +48,9 @@ struct rank_side {
 // How many ranks this process can have at most: each needs a process number and some descriptors.
 inline rank_t most_ranks(const launch_options& options, bool programs) noexcept {
     std::uint64_t most = no_rank - 1;
+    const rlim_t each = 1u + (options.prefix_output ? 2u : 0u) + (programs ? 1u : 0u); // descriptors
     rlimit files{};
-    if (::getrlimit(RLIMIT_NOFILE, &files) == 0)
-        most =
-            std::min<std::uint64_t>(most, files.rlim_cur / (1 + (options.prefix_output ? 2 : 0) + (programs ? 1 : 0)));
+    if (::getrlimit(RLIMIT_NOFILE, &files) == 0) most = std::min<std::uint64_t>(most, files.rlim_cur / each);
     if (std::FILE* const in = std::fopen("/proc/sys/kernel/pid_max", "re"); in != nullptr) {
         unsigned long long numbers = 0;
         if (std::fscanf(in, "%llu", &numbers) == 1) most = std::min<std::uint64_t>(most, numbers);
