@@ -132,18 +132,18 @@ TEST_CASE("straight_port: while one peer is late, what another one sends for lat
     for (std::uint32_t n = 1; n != 40; ++n) REQUIRE(group[1].start(plan, n, 1).op.done()); // runs ahead
     int idle = 0;
     std::function<void()> idles = [&] {
-        if (++idle == 80)
+        if (++idle == 50) // of which 32 go straight
             for (std::uint32_t n = 1; n != 40; ++n) group[2].start(plan, n, 1);
     };
     counting_link& link = group[0].group->transport();
     link.idles = &idles;
     CHECK_FALSE(group[0].group->wait(group[0].start(plan, 1, 1).op));
-    CHECK(idle >= 80);
-    CHECK(link.polls >= 3); // all peers are heard, now and then
-    CHECK(link.polled <= 12);
+    CHECK(idle >= 50);
+    CHECK(link.polls >= 3);   // all peers are heard, now and then
+    CHECK(link.polled <= 20); // and not all 38
     for (std::uint32_t n = 2; n != 40; ++n) CHECK_FALSE(group[0].group->wait(group[0].start(plan, n, 1).op));
     for (const auto& o : group[0].all) CHECK(o->value == 3);
-    CHECK(link.polled <= 16);
+    CHECK(link.polled <= 40);
 }
 
 TEST_CASE("straight_port: that every other operation only sends does not keep a rank from polling") {

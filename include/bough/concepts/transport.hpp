@@ -266,7 +266,7 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
 // or by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this
 // rank, and for no rank. Short operations wait by it for the one message that they need next
 // (bough/engine/straight_run.hpp). If a caller waits for a single short operation in the engine, that looks by it
-// for all messages that it awaits, and calls poll() in each 16th turn. poll() is called besides after 63 short
+// for all messages that it awaits, and calls poll() in each 4th turn. poll() is called besides after 63 short
 // operations without it. wait() may be called after a poll_from() that found nothing, and
 // must return for news of any peer.
 template <class T>

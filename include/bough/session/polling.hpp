@@ -59,7 +59,7 @@ public:
 
     // One turn of the engines. `lone`: the only operation in flight, if it is short, nothing is unusual, and the
     // caller does nothing else until it is done; or null. If the transport can look at one peer, what `lone`
-    // awaits is looked for where it comes from. All peers are heard in each 16th turn only, one message of each.
+    // awaits is looked for where it comes from. All peers are heard in each 4th turn only, one message of each.
     // Otherwise there would always be early messages of some peers that are ahead, and the next operation could
     // not run straight, either.
     template <class Straight, class Handle, class GoOn>
@@ -67,7 +67,7 @@ public:
                                          const GoOn& go_on) {
         constexpr bool can_ask = PollsPeers<T> && !GatheringTransport<T>;
         if constexpr (can_ask)
-            if (lone != nullptr && !straight.is_poll_due() && ++turns_ % 16 != 0) return ask(*lone, handle, go_on);
+            if (lone != nullptr && !straight.is_poll_due() && ++turns_ % 4 != 0) return ask(*lone, handle, go_on);
         return round(straight.poll(at_once, can_ask && lone != nullptr), handle, go_on);
     }
 
