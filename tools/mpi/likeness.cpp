@@ -72,7 +72,7 @@ bool are_alike(MPI_Datatype type, std::size_t size, const std::byte* a, const st
     return alike && std::memcmp(a + done, b + done, size - done) == 0;
 }
 
-constexpr verdict is_unlike{.is = likeness::different};
+constexpr verdict unlike{.is = likeness::different};
 constexpr verdict rounds(const char* why) noexcept { return {.is = likeness::rounding, .why = why}; }
 
 // Sums in another order differ by rounding, at most by (ranks - 1) * epsilon * the sum of all |x|; and twice
@@ -87,7 +87,7 @@ verdict compare_sums(const std::byte* a, const std::byte* b, unsigned reals, std
     const Real most = all * std::numeric_limits<Real>::epsilon() * 2 * ranks;
     for (unsigned i = 0; i != reals; ++i) {
         const auto x = value_at<Real>(a + i * sizeof(Real)), y = value_at<Real>(b + i * sizeof(Real));
-        if (x != y && !(std::abs(x - y) <= most)) return is_unlike;
+        if (x != y && !(std::abs(x - y) <= most)) return unlike;
     }
     return {};
 }
@@ -106,7 +106,7 @@ verdict compare_products(const std::byte* a, const std::byte* b, unsigned reals,
     }
     for (unsigned i = 0; i != reals; ++i) greatest = std::max(greatest, std::abs(value_at<Real>(a + i * sizeof(Real))));
     return farthest <= greatest * std::numeric_limits<Real>::epsilon() * 4 * static_cast<Real>(ranks) ? verdict{}
-                                                                                                      : is_unlike;
+                                                                                                      : unlike;
 }
 
 // Elements whose bytes are not the same.
@@ -114,7 +114,7 @@ verdict compare_elements(known_op op, MPI_Datatype type, std::size_t size, std::
                          const std::byte* a, const std::byte* b) noexcept {
     if (are_alike(type, size, a, b)) return {};
     if (given == magnitudes::not_a_number) return rounds("an input is not a number");
-    verdict is = is_unlike;
+    verdict is = unlike;
     if (op == known_op::sum)
         with_real(type,
                   [&](auto real, unsigned reals) { is = compare_sums<decltype(real)>(a, b, reals, given, ranks); });
@@ -157,7 +157,7 @@ verdict compare_results(MPI_Op op, MPI_Datatype type, std::size_t size, const ma
     for (std::size_t i = 0; i != results; ++i) {
         const std::byte *const x = &a[i * size], *const y = &b[i * size];
         if (std::memcmp(x, y, size) == 0) continue;
-        verdict now = is_unlike;
+        verdict now = unlike;
         if (op == MPI_OP_NULL) { // bytes have moved; but the padding of a long double is nobody's
             if (has_padding && are_alike(type, size, x, y)) now = {};
         } else if (how == known_op::none) {

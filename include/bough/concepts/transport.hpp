@@ -261,14 +261,14 @@ concept WaitableTransport = Transport<T> && requires(T& t, std::uint32_t idle, s
     t.wait(idle, deadline_ns);
 };
 
-// Can look at one peer alone. poll_from(peer, e) finds the next message of that peer, as poll() would:
-// it returns true if the message has come, and `e` tells of it. Each message is told of once, by poll()
-// or by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this
-// rank, and for no rank. Short operations wait by it for the one message that they need next
-// (bough/engine/straight_run.hpp). If a caller waits for a single short operation in the engine, that looks by it
-// for all messages that it awaits, and calls poll() in each 4th turn. poll() is called besides after 63 short
-// operations without it. wait() may be called after a poll_from() that found nothing, and
-// must return for news of any peer.
+// Can look at one peer alone. poll_from(peer, e) finds the next message of that peer, as poll() would: it
+// returns true if the message has come, and `e` tells of it. Each message is told of once, by poll() or
+// by poll_from(), and those of one peer keep their order. False for a peer that is lost, for this rank,
+// and for no rank. Short operations wait by it for the one message that they need next
+// (bough/engine/straight_run.hpp). If nothing comes for some turns, the engine goes on. While a caller
+// waits for that one operation, the engine looks by it for all messages that the operation awaits, and
+// calls poll() in each 4th turn. poll() is also called after 63 short operations without it. wait() may
+// be called after a poll_from() that found nothing, and must return for news of any peer.
 template <class T>
 concept PollsPeers = InPlaceTransport<T> && detail::PollsFrom<T>;
 

@@ -59,7 +59,7 @@ public:
     std::size_t size() const noexcept { return all_.size() - ended_; }
     session_operation& operator[](std::size_t i) const noexcept { return *all_[ended_ + i]; }
     bool is_oldest(const session_operation& op) const noexcept { return all_[ended_] == &op; }
-    // The only one, if it is a short one of which only messages are awaited, and for which the caller waits;
+    // The only one, if it is short, a caller waits for it, and it waits for nothing but messages;
     // otherwise null.
     session_operation* lone_short() const noexcept {
         if (size() != 1) return nullptr;

@@ -57,11 +57,11 @@ public:
         return found;
     }
 
-    // One turn of the engines. `lone`: the only operation in flight, if it is short, nothing is unusual, and the
-    // caller does nothing else until it is done; or null. If the transport can look at one peer, what `lone`
-    // awaits is looked for where it comes from. All peers are heard in each 4th turn only, one message of each.
-    // Otherwise there would always be early messages of some peers that are ahead, and the next operation could
-    // not run straight, either.
+    // One turn of the engines. `lone`: the only operation in flight, if it is short, nothing is unusual,
+    // and the caller does nothing else until it is done; or null. If the transport can look at one peer,
+    // this rank looks for the messages of `lone` at their senders. It hears all peers in each 4th turn
+    // only, one message of each. Otherwise it would always have early messages of some peers that are
+    // ahead, and the next operation could not run straight, either.
     template <class Straight, class Handle, class GoOn>
     BOUGH_ALWAYS_INLINE std::size_t turn(session_operation* lone, Straight& straight, const Handle& handle,
                                          const GoOn& go_on) {

@@ -43,10 +43,10 @@ public:
         return work.is_short() && ++starts_ < most_starts_;
     }
     bool is_poll_due() const noexcept { return starts_ >= most_starts; }
-    // All peers are polled now, for at most so many events. If that is because enough operations have started
-    // without a poll, or if the only operation in flight is a short one (`is_alone`), one message of each peer
-    // will do: what comes besides is for operations that have still to start, and would be kept until then, and
-    // keep them from running straight.
+    // All peers are polled now, for at most so many events. One message of each peer will do if enough
+    // operations have started without a poll, or if the only operation in flight is a short one
+    // (`is_alone`). What comes besides is for operations that have still to start. It would be kept until
+    // then, and keep them from running straight.
     std::size_t poll(std::size_t most, bool is_alone) noexcept {
         const bool is_due = is_poll_due();
         starts_ = 0;
