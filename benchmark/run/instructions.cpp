@@ -6,10 +6,12 @@
 //   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 bare
 //
 //   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 calls
+//   valgrind --tool=callgrind --toggle-collect='measured*' build/.../bench-instructions 2 lengths
 //
 // `bare` runs the same engine on the same transport without a session: no matching, no signatures, no early messages, no
 // deadlines, no poison. The difference is what safety costs. `calls` counts blocking calls through the front door, of one rank
-// of two: its transport gives each message back as if the other rank had sent it.
+// of two: its transport gives each message back as if the other rank had sent it. `lengths` counts the same calls, of 8 and
+// of 16 bytes in turns.
 #include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
@@ -170,25 +172,29 @@ struct mirror {
 
 } // namespace
 
-[[gnu::noinline]] void measured_calls(bough::communicator<mirror>& comm, double& x) {
+// Call n has lengths[n % 2] elements.
+[[gnu::noinline]] void measured_calls(bough::communicator<mirror>& comm, double (&x)[2],
+                                      const std::size_t (&lengths)[2]) {
     for (std::uint32_t n = 0; n != operations; ++n) {
-        x = 1;
-        bough::allreduce(comm, std::span(&x, 1), bough::plus{});
+        x[0] = x[1] = 1;
+        bough::allreduce(comm, std::span(x, lengths[n % 2]), bough::plus{});
     }
 }
 
 int main(int argc, char** argv) {
-    const arguments::list given(argc, argv, 2, "bench-instructions [ranks [bare|calls]]");
+    const arguments::list given(argc, argv, 2, "bench-instructions [ranks [bare|calls|lengths]]");
     const auto size = given.number<bough::rank_t>(1, "ranks", 1, 64, 2);
-    const std::string_view what = given.word(2, "what to run", {"bare", "calls"});
+    const std::string_view what = given.word(2, "what to run", {"bare", "calls", "lengths"});
     const bool bare = what == "bare";
-    if (what == "calls") {
-        if (size != 2) given.refuse(1, "must be 2 for calls");
+    if (what == "calls" || what == "lengths") {
+        if (size != 2) given.refuse(1, "must be 2 for calls and lengths");
         bough::communicator comm{mirror{}};
-        double x = 1;
-        bough::allreduce(comm, std::span(&x, 1), bough::plus{}); // binds its plan
-        measured_calls(comm, x);
-        if (x != 2) return std::fputs("wrong result\n", stderr), 1;
+        const std::size_t lengths[2]{1, what == "calls" ? std::size_t{1} : std::size_t{2}};
+        double x[2]{1, 1};
+        for (const std::size_t length : lengths)
+            bough::allreduce(comm, std::span(x, length), bough::plus{}); // binds its plan
+        measured_calls(comm, x, lengths);
+        if (x[0] != 2 || x[1] != (what == "calls" ? 1 : 2)) return std::fputs("wrong result\n", stderr), 1;
         std::printf("%u calls of one rank of two\n", operations);
         return 0;
     }

@@ -23,6 +23,8 @@ TEST_CASE("prepared: its memory is what it has allocated, to the unused ends of 
         {
             test::port port;
             const call c{.count = blocks, .element_bytes = 8};
+            for (const std::uint64_t count : {2 * blocks, 3u, 5u, 7u, 9u})
+                work.prepare({.count = count, .element_bytes = 8});
             work.prepare(c);
             work.engine().start(c, port);
         }

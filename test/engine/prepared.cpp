@@ -2,11 +2,14 @@
 #include "engine/port.hpp"
 #include "support/catch.hpp"
 #include "support/huge_memory.hpp"
+#include "support/sample.hpp"
 #include <bough/engine/prepared.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <new>
+#include <random>
 #include <vector>
 
 using namespace bough;
@@ -125,6 +128,79 @@ TEST_CASE("prepared: scratch grows, and stays for smaller calls") {
     CHECK(again.at(1).data == longest.at(1).data);
     run(work, {.count = 2000, .element_bytes = 8});
     CHECK(work.scratch_bytes() >= 16000);
+}
+
+// Against a plan that has been laid out for nothing else: the blocks are as long, and lie as far apart.
+TEST_CASE("prepared: calls of other lengths and shapes in between change no place") {
+    std::mt19937_64 random(bough_test::seed());
+    const auto below = [&](std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); };
+    std::vector<step> steps = sends_of(scratch(0), 3);
+    for (const step& s : sends_of(input, 3)) steps.push_back(s);
+    for (const step& s : sends_of(scratch(1), 2)) steps.push_back(s);
+    std::vector<std::byte> memory(4000);
+    const std::vector<std::uint64_t> cuts[]{{0, 7, 7, 9}, {0, 1, 20, 21}};
+    int kept = 0;
+    for (int times = 0; times != 20; ++times) {
+        prepared work(bind_steps(steps, 3));
+        std::vector<std::uint64_t> numbers;
+        for (int turn = 0; turn != 30; ++turn) {
+            call c{.input = memory.data(), .count = below(6), .element_bytes = 1 + below(2)};
+            if (turn >= 20) c.count += below(100); // needs more scratch
+            if (below(3) == 0) {
+                c.offsets = cuts[below(2)];
+                c.count = c.offsets.back();
+            }
+            prepared fresh(bind_steps(steps, 3));
+            const auto expected = run(fresh, c), sent = run(work, c);
+            REQUIRE(sent.size() == expected.size());
+            for (std::size_t i = 0; i != sent.size(); ++i) {
+                CAPTURE(turn, i, c.count, c.element_bytes, c.offsets.size());
+                REQUIRE(sent[i].bytes == expected[i].bytes);
+                const std::size_t first = i < 3 ? 0 : i < 6 ? 3 : 6; // of its buffer
+                REQUIRE(sent[i].data - sent[first].data == expected[i].data - expected[first].data);
+            }
+            REQUIRE(sent[3].data == memory.data());
+            REQUIRE(work.is_short() == fresh.is_short());
+            // Scratch is the plan's own: another plan's bytes would be another's messages.
+            for (std::size_t i : {0u, 6u})
+                for (std::size_t j = i; j != (i == 0 ? 3u : 8u); ++j)
+                    std::fill_n(const_cast<std::byte*>(sent[j].data), sent[j].bytes, std::byte{7});
+            kept += std::find(numbers.begin(), numbers.end(), work.layout_number()) != numbers.end() ? 1 : 0;
+            numbers.push_back(work.layout_number());
+        }
+    }
+    CHECK(kept > 60);
+}
+
+TEST_CASE("prepared: four lengths in turns are laid out once each, and the oldest makes room for a fifth") {
+    prepared work(bind_steps(sends_of(input, 2), 2));
+    std::array<std::byte, 64> memory{};
+    const auto number_of = [&](std::uint64_t count) {
+        run(work, {.input = memory.data(), .count = count, .element_bytes = 1});
+        return work.layout_number();
+    };
+    std::array<std::uint64_t, 4> first{};
+    for (std::uint64_t n = 0; n != 4; ++n) first[n] = number_of(n);
+    for (int turn = 0; turn != 3; ++turn)
+        for (std::uint64_t n = 0; n != 4; ++n) CHECK(number_of(n) == first[n]);
+    number_of(5);
+    std::byte* const nowhere = nullptr;
+    CHECK_FALSE(work.prepare_again(first[0], memory.data(), nowhere));
+    for (std::uint64_t n = 1; n != 4; ++n) CHECK(work.prepare_again(first[n], memory.data(), nowhere));
+    CHECK(number_of(0) > first[3]);
+}
+
+TEST_CASE("prepared: a layout whose scratch has moved is made anew") {
+    prepared work(bind_steps(sends_of(scratch(0), 2), 2));
+    run(work, {.count = 10, .element_bytes = 8});
+    const std::uint64_t before = work.layout_number();
+    const auto longer = run(work, {.count = 1000, .element_bytes = 8});
+    const auto shorter = run(work, {.count = 10, .element_bytes = 8});
+    CHECK(work.layout_number() != before);
+    CHECK(shorter.at(0).data == longer.at(0).data);
+    run(work, {.count = 1000, .element_bytes = 8});
+    const auto again = run(work, {.count = 10, .element_bytes = 8});
+    CHECK(again.at(1).data == shorter.at(1).data);
 }
 
 TEST_CASE("prepared: another call may have other memory") {

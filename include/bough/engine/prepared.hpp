@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // A prepared operation: a bound schedule with all the memory that it needs to run. It is made once
 // and run many times. After the first run with a given layout (count, element size, blocks),
-// running it again allocates nothing and computes no offsets.
+// running it again allocates nothing and computes no offsets. A plan of few steps also keeps the
+// layouts before: a program may call it with a few lengths in turns.
 #ifndef BOUGH_ENGINE_PREPARED_HPP
 #define BOUGH_ENGINE_PREPARED_HPP
 
@@ -13,7 +14,7 @@
 #include <bough/engine/call.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/engine/prepared/block_offsets.hpp>
-#include <bough/engine/prepared/layout_key.hpp>
+#include <bough/engine/prepared/kept_layouts.hpp>
 #include <bough/engine/prepared/scratch_planes.hpp>
 #include <bough/engine/straight_order.hpp>
 #include <bough/engine/straight_run.hpp>
@@ -61,30 +62,33 @@ public:
             for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
             engine_.forget();
         }
-        if (!laid_out_.is_of(c)) lay_out(c);
+        if (!laid_out_.key.is_of(c)) find_layout(c);
         BOUGH_EXPECTS(c.combine_many == nullptr || bound_.series_operands() != 0 || !combines(),
                       "combine_many: only for plans that combine in series");
     }
 
-    // The same for a call that has the layout of the last one. False: the last run ended with its
-    // session, and prepare() must be called.
-    bool prepare_again(const std::byte* from, std::byte* into) noexcept {
+    // The same for a call that had the layout of this number. False: that layout is no longer kept, or the
+    // last run ended with its session. Then prepare() must be called.
+    bool prepare_again(std::uint64_t number, const std::byte* from, std::byte* into) noexcept {
         if (!engine_.done()) return false;
+        if (laid_out_.number != number &&
+            !return_to([number](const detail::layout_name& known) { return known.number == number; }))
+            return false;
         buffers_[0] = const_cast<std::byte*>(from);
         buffers_[1] = into;
         return true;
     }
     // Does the call have the layout of the one that was prepared last?
-    bool is_laid_out_for(const call& c) const noexcept { return laid_out_.is_of(c); }
-    // Counts the layouts: as long as it stays the same, all places are where they were.
-    std::uint64_t layout() const noexcept { return layouts_; }
+    bool is_laid_out_for(const call& c) const noexcept { return laid_out_.key.is_of(c); }
+    // The number of that layout: two that differ never have the same.
+    std::uint64_t layout_number() const noexcept { return laid_out_.number; }
 
     bough::engine& engine() noexcept { return engine_; }
     // The other way to run a call, if its messages are short (bough/engine/straight_run.hpp).
     straight_run& straight() noexcept { return straight_; }
     // Is the call that was prepared last a short one? It has no more than so many steps, and messages
     // of no more than so many bytes.
-    bool is_short() const noexcept { return is_short_; }
+    bool is_short() const noexcept { return laid_out_.is_short; }
     static constexpr std::uint64_t short_message = 1024;
     static constexpr std::size_t most_short_steps = 256;
     // Starts the engine with the call that was prepared.
@@ -130,7 +134,7 @@ public:
         const auto of = [](const auto&... lists) {
             return (std::size_t{0} + ... + (lists.capacity() * sizeof(lists[0])));
         };
-        return sizeof(*this) + scratch_.bytes() + scratch_.index_bytes() + laid_out_.list_bytes() +
+        return sizeof(*this) + scratch_.bytes() + scratch_.index_bytes() + laid_out_.key.list_bytes() + kept_.bytes() +
                of(bound_.steps, bound_.places, bound_.after, bound_.waits, bound_.start, bound_.channels,
                   bound_.receives, bound_.planes, waits_, ready_, blocked_, held_, places_, buffers_, incoming_,
                   outgoing_, operands_, bound_.operands, straight_list_);
@@ -151,6 +155,16 @@ public:
     bool direct() const noexcept { return bound_.planes.empty(); }
 
 private:
+    // Makes the kept layout that is wanted the current one. False: there is none.
+    template <class F>
+    bool return_to(F&& is_wanted) noexcept {
+        return kept_.exchange(is_wanted, laid_out_, places_, buffers_.begin() + 2);
+    }
+
+    BOUGH_NEVER_INLINE void find_layout(const call& c) {
+        if (!return_to([&c](const detail::layout_name& known) { return known.key.is_of(c); })) lay_out(c);
+    }
+
     bool has_short_messages() const noexcept {
         return !detail::any_of(bound_.steps, [this](const bound_step& s) {
             const std::uint32_t place = s.verb == verb::send ? s.a : s.out;
@@ -161,21 +175,25 @@ private:
     void lay_out(const call& c) {
         const block_t count = std::max<block_t>(bound_.blocks, 1);
         const detail::block_offsets blocks(c, count);
-        ++layouts_; // now, as memory may run out below
-        laid_out_.forget();
+        if (bound_.steps.size() <= most_short_steps && !laid_out_.key.is_of_none())
+            kept_.keep(laid_out_, places_, buffers_.begin() + 2, bound_.planes.size());
+        laid_out_.number = ++layouts_; // now, as memory may run out below
+        laid_out_.key.forget();
         BOUGH_EXPECTS(c.row_offsets.empty() || c.repeat != 0 || direct(),
                       "row_offsets: only for plans that need no scratch");
         BOUGH_EXPECTS(!is_matrix(c) || c.repeat != 0 || c.count % count == 0,
                       "count: the blocks of a matrix have one length");
+        const std::size_t scratch_before = scratch_.bytes();
         scratch_.lay_out(bound_, blocks);
+        if (scratch_.bytes() != scratch_before) kept_.clear(); // their planes lie in memory that is gone
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
         for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)
             if (bound_.places[i].parts == 0)
                 places_[i] = where(i, c, blocks);
             else
                 lay_out_parts(i, blocks);
-        laid_out_.assign(c);
-        is_short_ = bound_.steps.size() <= most_short_steps && c.row_offsets.empty() && has_short_messages();
+        laid_out_.key.assign(c);
+        laid_out_.is_short = bound_.steps.size() <= most_short_steps && c.row_offsets.empty() && has_short_messages();
     }
 
     // Where a place lies that is not a message in parts.
@@ -240,9 +258,9 @@ private:
     detail::plain_list<outgoing_channel> outgoing_;
     detail::plain_list<const std::byte*> operands_;
     detail::scratch_planes scratch_;
-    detail::layout_key laid_out_;
-    std::uint64_t layouts_ = 0;
-    bool is_short_ = false;
+    detail::layout_name laid_out_; // the current one
+    detail::kept_layouts kept_;
+    std::uint64_t layouts_ = 0; // how many there were
     detail::plain_list<straight_step> straight_list_;
     bough::engine engine_;
     straight_run straight_;

@@ -391,9 +391,9 @@ template <Transport T>
 bool session_core<T>::repeat(session_operation& op, const repeatable& what, std::uint32_t number,
                              std::uint64_t timeout_ns) {
     prepared& work = *op.work_;
-    if (!flight_.empty() || op.record_.in == nullptr || op.tag_.epoch != members_.epoch() ||
-        what.layout != work.layout() || forked() || failure_.may_refuse() || !may_go_straight(work) ||
-        !work.prepare_again(what.made.input, what.made.output))
+    if (!flight_.empty() || op.record_.in == nullptr || op.tag_.epoch != members_.epoch() || forked() ||
+        failure_.may_refuse() || !work.prepare_again(what.layout, what.made.input, what.made.output) ||
+        !may_go_straight(work))
         return false;
     if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
     flight_.renew(op, number, timeout_ns);

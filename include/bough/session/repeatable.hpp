@@ -18,17 +18,17 @@ struct repeatable {
     repeatable() = default;
     // Pre: `op` is the call `made`, and has ended well; `work` is what it ran.
     repeatable(const call& c, const session_operation& op, const prepared& work) noexcept
-        : made(c), signature(op.signature()), digest(op.digest()), layout(work.layout()) {}
+        : made(c), signature(op.signature()), digest(op.digest()), layout(work.layout_number()) {}
 
-    // It was started whole once more, since another call with the same plan had changed the layout.
+    // It was started whole once more, perhaps as its plan kept other layouts than this one.
     void started_whole(const prepared& work) noexcept {
-        if (work.is_laid_out_for(made)) layout = work.layout();
+        if (work.is_laid_out_for(made)) layout = work.layout_number();
     }
 
     call made{};                // its data are those of the last call
     call_signature signature{}; // whole, with kind and plan
     call_digest digest{};
-    std::uint64_t layout = 0; // prepared::layout() of the call
+    std::uint64_t layout = 0; // prepared::layout_number() of the call
 };
 
 } // namespace bough::detail

@@ -19,8 +19,9 @@ template <int>
 class basic_layout_key {
 public:
     bool is_of(const call& c) const noexcept {
-        if (c.count != count_ || c.element_bytes != element_bytes_ || c.input_block != input_block_ ||
-            c.output_block != output_block_ || c.row != row_ || c.repeat != repeat_)
+        if (c.count != numbers_.count || c.element_bytes != numbers_.element_bytes ||
+            c.input_block != numbers_.input_block || c.output_block != numbers_.output_block || c.row != numbers_.row ||
+            c.repeat != numbers_.repeat)
             return false;
         return (!has_offsets_ && !has_offsets(c)) || has_same_offsets(c);
     }
@@ -28,15 +29,15 @@ public:
     // Takes on the key of a call. If memory runs out, it is that of no call.
     void assign(const call& c) {
         forget();
-        element_bytes_ = c.element_bytes;
-        input_block_ = c.input_block;
-        output_block_ = c.output_block;
-        row_ = c.row;
-        repeat_ = c.repeat;
         if (has_offsets_ || has_offsets(c)) assign_offsets(c);
-        count_ = c.count;
+        numbers_ = {c.count, c.element_bytes, c.input_block, c.output_block, c.row, c.repeat};
     }
-    void forget() noexcept { count_ = none; }
+    void forget() noexcept { numbers_.count = none; }
+    bool is_of_none() const noexcept { return numbers_.count == none; }
+    void swap_with(basic_layout_key& other) noexcept {
+        std::swap(numbers_, other.numbers_);
+        if (has_offsets_ || other.has_offsets_) swap_offsets(other);
+    }
 
     // How much memory this object has besides itself.
     std::size_t list_bytes() const noexcept {
@@ -56,6 +57,13 @@ private:
         placed_.assign(c.placed.begin(), c.placed.end());
         has_offsets_ = has_offsets(c);
     }
+    BOUGH_COLD void swap_offsets(basic_layout_key& other) noexcept {
+        std::swap(offsets_, other.offsets_);
+        std::swap(row_offsets_, other.row_offsets_);
+        std::swap(column_offsets_, other.column_offsets_);
+        std::swap(placed_, other.placed_);
+        std::swap(has_offsets_, other.has_offsets_);
+    }
     BOUGH_COLD bool has_same_offsets(const call& c) const noexcept {
         const auto same = [](const auto& a, const auto& b) {
             return a.size() == b.size() && (a.empty() || std::equal(a.begin(), a.end(), b.begin()));
@@ -65,10 +73,12 @@ private:
     }
 
     static constexpr std::uint64_t none = ~std::uint64_t{0}; // the count of no call
-    std::uint64_t count_ = none;
-    std::uint32_t element_bytes_ = 0;
-    block_t input_block_ = 0, output_block_ = 0;
-    block_t row_ = 0, repeat_ = 0;
+    struct {
+        std::uint64_t count = none;
+        std::uint32_t element_bytes = 0;
+        block_t input_block = 0, output_block = 0;
+        block_t row = 0, repeat = 0;
+    } numbers_;
     bool has_offsets_ = false;
     detail::plain_list<std::uint64_t> offsets_, row_offsets_, column_offsets_;
     detail::plain_list<placed_block> placed_;
