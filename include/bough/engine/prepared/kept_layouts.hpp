@@ -52,8 +52,8 @@ public:
     }
     // Keeps the current layout, whose name is left without a key. Forgets the one that was made first, if
     // there are too many.
-    void keep(layout_name& current, const plain_list<place_bytes>& places, std::byte* const* planes,
-              std::size_t how_many_planes) {
+    BOUGH_COLD void keep(layout_name& current, const plain_list<place_bytes>& places, std::byte* const* planes,
+                         std::size_t how_many_planes) {
         kept now{{}, places, {}};
         now.planes.assign(planes, planes + how_many_planes);
         if (kept_.size() == most)
