@@ -138,17 +138,17 @@ TEST_CASE("prepared: calls of other lengths and shapes in between change no plac
     for (const step& s : sends_of(input, 3)) steps.push_back(s);
     for (const step& s : sends_of(scratch(1), 2)) steps.push_back(s);
     std::vector<std::byte> memory(4000);
-    const std::vector<std::uint64_t> cuts[]{{0, 7, 7, 9}, {0, 1, 20, 21}};
+    const std::vector<std::uint64_t> cuts[]{{0, 7, 7, 9}, {0, 1, 8, 9}};
     int kept = 0;
     for (int times = 0; times != 20; ++times) {
         prepared work(bind_steps(steps, 3));
         std::vector<std::uint64_t> numbers;
         for (int turn = 0; turn != 30; ++turn) {
-            call c{.input = memory.data(), .count = below(6), .element_bytes = 1 + below(2)};
+            call c{.input = memory.data(), .count = below(2) == 0 ? 9 : below(4), .element_bytes = 1 + below(2)};
             if (turn >= 20) c.count += below(100); // needs more scratch
             if (below(3) == 0) {
                 c.offsets = cuts[below(2)];
-                c.count = c.offsets.back();
+                c.count = 9;
             }
             prepared fresh(bind_steps(steps, 3));
             const auto expected = run(fresh, c), sent = run(work, c);
@@ -188,6 +188,20 @@ TEST_CASE("prepared: four lengths in turns are laid out once each, and the oldes
     CHECK_FALSE(work.prepare_again(first[0], memory.data(), nowhere));
     for (std::uint64_t n = 1; n != 4; ++n) CHECK(work.prepare_again(first[n], memory.data(), nowhere));
     CHECK(number_of(0) > first[3]);
+}
+
+TEST_CASE("prepared: a plan of many steps keeps one layout") {
+    std::array<std::byte, 600> memory{};
+    for (const block_t blocks : {256u, 257u}) {
+        prepared work(bind_steps(sends_of(input, blocks), blocks));
+        const auto number_of = [&](std::uint64_t count) {
+            run(work, {.input = memory.data(), .count = count, .element_bytes = 1});
+            return work.layout_number();
+        };
+        const std::uint64_t first = number_of(300);
+        CHECK(number_of(600) != first);
+        CHECK((number_of(300) == first) == (blocks == 256));
+    }
 }
 
 TEST_CASE("prepared: a layout whose scratch has moved is made anew") {

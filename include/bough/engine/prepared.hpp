@@ -177,8 +177,6 @@ private:
         const detail::block_offsets blocks(c, count);
         if (bound_.steps.size() <= most_short_steps && !laid_out_.key.is_of_none())
             kept_.keep(laid_out_, places_, buffers_.begin() + 2, bound_.planes.size());
-        laid_out_.number = ++layouts_; // now, as memory may run out below
-        laid_out_.key.forget();
         BOUGH_EXPECTS(c.row_offsets.empty() || c.repeat != 0 || direct(),
                       "row_offsets: only for plans that need no scratch");
         BOUGH_EXPECTS(!is_matrix(c) || c.repeat != 0 || c.count % count == 0,
@@ -186,6 +184,7 @@ private:
         const std::size_t scratch_before = scratch_.bytes();
         scratch_.lay_out(bound_, blocks);
         if (scratch_.bytes() != scratch_before) kept_.clear(); // their planes lie in memory that is gone
+        laid_out_.number = ++layouts_;                         // now, as memory may run out below
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
         for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)
             if (bound_.places[i].parts == 0)
