@@ -52,6 +52,7 @@ TEST_CASE("bell: it rings while it is armed, and is silent again when it is disa
 TEST_CASE("bell: an owner that finds news at the last look does not sleep") {
     if (!has_bell()) return;
     bell b;
+    REQUIRE(b.descriptor() >= 0);
     CHECK_FALSE(b.arm([] { return true; }));
     b.ring();
     CHECK_FALSE(rings(b));
@@ -63,6 +64,7 @@ TEST_CASE("bell: no news are missed, however arming and ringing meet") {
     if (!has_bell()) return;
     constexpr std::uint32_t last = 20'000;
     bell b;
+    REQUIRE(b.descriptor() >= 0); // before it is armed
     std::atomic<std::uint32_t> news{0}, seen{0};
     std::thread other([&] {
         for (std::uint32_t n = 1; n <= last; ++n) {
