@@ -683,30 +683,31 @@ TEST_CASE("arrivals: a hook must not start calls of a communicator that follows"
 }
 
 TEST_CASE("arrivals: a group shrinks while an exchange is under way, and its successor begins anew") {
-    for (const bool one_leaves : {false, true}) {
-        std::atomic<int> wrong{0}, fresh{0}, begun{0};
-        in_process{4}.run([&](auto transport) {
-            communicator comm{std::move(transport), {.follow_arrivals = 1}};
-            std::vector<std::uint64_t> x(long_count, 1);
-            allreduce(comm, x, plus{});
-            for (++begun; begun != 4;) std::this_thread::yield();
-            if (one_leaves && comm.rank() == 3) return;
-            if (comm.rank() == 0) { // the others do not begin it
-                operation op = start_allreduce(comm, x, plus{});
-                op.cancel();
-                status s;
-                op.wait(s);
-                if (!one_leaves) wrong += comm.shared_session()->outstanding() != 1;
-            }
-            auto rest = shrink(comm);
-            fresh += hidden(rest) == no_rank;
-            for (int i = 0; i != 6; ++i) {
-                std::fill(x.begin(), x.end(), 1);
-                allreduce(rest, x, plus{});
-                wrong += x.back() != rest.size();
-            }
-        });
-        CHECK(wrong == 0);
-        CHECK(fresh == (one_leaves ? 3 : 4));
-    }
+    const bool one_leaves = GENERATE(false, true);
+    const int before = GENERATE(1, 3); // calls; after three, a call has waited for the first exchange
+    CAPTURE(one_leaves, before);
+    std::atomic<int> wrong{0}, fresh{0}, begun{0};
+    in_process{4}.run([&](auto transport) {
+        communicator comm{std::move(transport), {.follow_arrivals = 1}};
+        std::vector<std::uint64_t> x(long_count, 1);
+        for (int i = 0; i != before; ++i) allreduce(comm, x, plus{});
+        for (++begun; begun != 4;) std::this_thread::yield();
+        if (one_leaves && comm.rank() == 3) return;
+        if (comm.rank() == 0) { // the others do not begin it
+            operation op = start_allreduce(comm, x, plus{});
+            op.cancel();
+            status s;
+            op.wait(s);
+            if (!one_leaves) wrong += comm.shared_session()->outstanding() != 1;
+        }
+        auto rest = shrink(comm);
+        fresh += hidden(rest) == no_rank;
+        for (int i = 0; i != 6; ++i) {
+            std::fill(x.begin(), x.end(), 1);
+            allreduce(rest, x, plus{});
+            wrong += x.back() != rest.size();
+        }
+    });
+    CHECK(wrong == 0);
+    CHECK(fresh == (one_leaves ? 3 : 4));
 }
