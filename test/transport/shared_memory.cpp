@@ -13,7 +13,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
+#include <poll.h>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -342,4 +345,33 @@ TEST_CASE("shared_memory: who sleeps has told its senders which slots are free")
             ends[1].wait_for_late(1, ends[1].now_ns());
         CHECK(ends[0].post_send(1, {}, bytes, 1) == posted::complete);
     }
+}
+
+TEST_CASE("shared_memory: who sleeps is rung when its long message has been read, even behind one that is in use") {
+    for (const bool is_taken : {false, true})
+        for (const bool is_private : {false, true}) {
+            if (is_private && !is_taken) continue; // such a message can only be taken
+            CAPTURE(is_taken, is_private);
+            std::vector<shared_memory> ends = bough_test::shared_ends(2, {.heap_bytes = 1 << 20, .direct_reads = true});
+            if (ends[1].descriptor() < 0 || (is_private && !ends[0].reads_directly(1))) continue;
+            const std::vector<std::byte> mine(1 << 20);
+            const auto piece = is_private ? std::span(mine) : std::span<const std::byte>(ends[1].allocate(8192));
+            CHECK(ends[1].post_send(0, {}, std::span(mine).first(8), 1) == posted::complete);
+            CHECK(ends[1].post_send(0, {}, piece, 2) == posted::pending);
+            std::vector<event> events(4);
+            REQUIRE(ends[0].poll(events) == 2); // the first one is not released
+            REQUIRE(ends[1].arm());
+            std::vector<std::byte> into(piece.size());
+            if (is_taken) {
+                CHECK(ends[0].take(events[1].id, into, 3) == posted::complete);
+            } else {
+                CHECK(ends[0].claim(events[1].id));
+                ends[0].release(events[1].id);
+            }
+            pollfd rung{ends[1].descriptor(), POLLIN, 0};
+            CHECK(::poll(&rung, 1, 0) == 1);
+            ends[1].disarm();
+            REQUIRE(ends[1].poll(events) == 1);
+            CHECK((events[0].what == event::kind::complete && events[0].id == 2));
+        }
 }

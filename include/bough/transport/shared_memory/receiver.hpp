@@ -104,7 +104,10 @@ public:
     bool release(std::uint32_t index) noexcept {
         const std::uint32_t freed = order_.release(index, ring_.mask);
         const note& n = notes_[index];
-        if (n.data != ring_.slots[index].payload && is_after(n.ticket, awaited_)) awaited_ = n.ticket;
+        if (n.data != ring_.slots[index].payload) [[unlikely]] {
+            if (is_after(n.ticket, awaited_)) awaited_ = n.ticket;
+            if (n.where != 0) return (void)tell(), true; // its bytes are back, even while an older slot is in use
+        }
         return (freed - told_ > ring_.mask / 4 || is_after(awaited_, told_)) && tell();
     }
     // Tells the sender which slots are free. True: it did not know.
