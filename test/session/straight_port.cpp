@@ -146,6 +146,31 @@ TEST_CASE("straight_port: while one peer is late, what another one sends for lat
     CHECK(link.polled <= 40);
 }
 
+TEST_CASE("straight_port: a rank that waits for few peers hears within four turns what ends its call") {
+    enum class deed { needed_rank_leaves, other_rank_breaks, other_rank_cancels };
+    const deed what = GENERATE(deed::needed_rank_leaves, deed::other_rank_breaks, deed::other_rank_cancels);
+    ranks group(4);
+    const auto plan = plan_reduce(fnomial{2}, {.size = 4}); // nothing goes from 3 to 0
+    int idle = 0;
+    std::function<void()> idles = [&] {
+        if (++idle != 50) return; // of which 32 go straight
+        switch (what) {
+        case deed::needed_rank_leaves: group[2].group.reset(); break;
+        case deed::other_rank_breaks: group[3].group->break_communicator(0, {.code = errc::op_threw}); break;
+        case deed::other_rank_cancels: {
+            auto& call = group[3].start(plan_allreduce(recursive_doubling{}, {.size = 4}), 1, 1);
+            group[3].group->cancel(call.op);
+        }
+        }
+    };
+    group[0].group->transport().idles = &idles;
+    const status& s = group[0].group->wait(group[0].start(plan, 1, 1).op);
+    INFO(static_cast<int>(what) << " " << describe(s.code) << " " << describe(s.cause) << " " << s.peer);
+    CHECK(idle <= 54);
+    CHECK(s.peer == (what == deed::needed_rank_leaves ? 2 : 3));
+    CHECK(s.code == (what == deed::needed_rank_leaves ? errc::peer_dead : errc::peer_aborted));
+}
+
 TEST_CASE("straight_port: that every other operation only sends does not keep a rank from polling") {
     // Rank 0 receives in the odd operations, where the message is there already, and only sends in the even ones.
     // The 64th of the short ones in a row is one that only sends.
