@@ -349,7 +349,9 @@ template <class X>
 }
 
 // Agrees on the bitwise and of all words. It works on a poisoned group, too. Ranks that are lost,
-// or do not answer within the timeout, do not take part.
+// or do not answer within twice the timeout of `comm`, do not take part: twice, as some ranks may have
+// the result of the call before, and others wait in it until its time is up. If that call had more time
+// than `comm` has now, the first ones can take the others for dead.
 //
 // *Errors* peer_aborted: this rank was taken for dead, as it came too late. no_resources: there was no
 // memory; call it again, as the others wait for this rank. no_majority, if
@@ -360,7 +362,8 @@ template <class X, ErrorResult E>
     std::optional<std::uint64_t> all;
     const auto run = [&]() -> status {
         detail::agreed_group reached;
-        const status bad = detail::reach_agreement(comm, detail::members_of(comm), comm.context(), word, reached);
+        const status bad = detail::reach_agreement(comm, detail::members_of(comm), comm.context(), word, reached,
+                                                   comm.options().timeout_ns);
         if (!bad) all = reached.word;
         return bad;
     };
@@ -374,8 +377,8 @@ std::uint64_t agree(communicator<X>& comm, std::uint64_t word) {
 }
 
 // A communicator of the survivors, in their order. Every rank of the *transport* that is alive
-// calls it, on communicators of the same members. Pre: no operation is in flight on this rank, and
-// no other thread of it uses the transport, except for a progress_thread.
+// calls it, on communicators of the same members, and may come as late as to agree(). Pre: no operation
+// is in flight on this rank, and no other thread of it uses the transport, except for a progress_thread.
 //
 // *Errors* those of agree(). The majority is one of the ranks of `comm`. After an error there is no new
 // epoch.
@@ -394,7 +397,7 @@ template <class X, ErrorResult E>
             session<X>& its;
         } paused(shared);
         if (const status bad = detail::reach_agreement(comm, std::move(everybody), session<X>::shrink_context,
-                                                       ~std::uint64_t{0}, reached))
+                                                       ~std::uint64_t{0}, reached, comm.options().timeout_ns))
             return bad;
         std::erase_if(members, [&](rank_t r) { return reached.failed[r] != 0; });
         shared.end_unattended();
