@@ -12,6 +12,7 @@
 #include <bough/algorithm/halving_doubling.hpp>
 #include <bough/algorithm/reduce/tree.hpp>
 #include <bough/algorithm/ring.hpp>
+#include <bough/algorithm/scan/chain.hpp>
 #include <bough/model/alpha_beta_gamma.hpp>
 #include <bough/model/logp.hpp>
 #include <bough/model/lrc.hpp>
@@ -27,6 +28,7 @@
 #include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 #include <bough/tree/kary.hpp>
+#include <bough/verify/verify_claims.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -292,6 +294,46 @@ TEST_CASE("choose: required properties", "[select][choose]") {
     const decision none = choose(all, at, what, paper, {.needed = bracket_class{bracket_family("nobody's"), 0}});
     CHECK_FALSE(none);
     CHECK(to_string(none).find("none of the candidates may be taken") != std::string::npos);
+}
+
+namespace {
+
+// A user's scan, which says nothing of bits, or what is not so.
+struct silent_scan {
+    using serves = goals<goal::scan>;
+    constexpr block_t natural_blocks(rank_t) const noexcept { return 1; }
+    constexpr status check(const dimensions&) const noexcept { return {}; }
+    constexpr bool keeps_rank_order(const dimensions&) const noexcept { return true; }
+    constexpr void emit(const dimensions& at, rank_t rank, StepSink auto& out) const {
+        chain_scan{}.emit(at, rank, out);
+    }
+    constexpr block_t scratch(const dimensions& at, rank_t rank) const noexcept { return rank == 0 ? 0 : at.blocks; }
+    friend constexpr bool operator==(const silent_scan&, const silent_scan&) = default;
+};
+struct sworn_scan : silent_scan {
+    constexpr bool rank_consistent(const dimensions&) const noexcept { return true; }
+};
+
+} // namespace
+
+TEST_CASE("choose: a scan that does not say that its ranks get the same bits has not this property",
+          "[select][choose]") {
+    const dimensions at{.size = 5};
+    const auto found = [&](const auto& algorithm, const problem& what, const requirements& needed) {
+        const decision d = choose(candidates<goal::scan>(algorithm), at, what, paper, {.needed = required(needed)});
+        return d.prospects[0].excluded;
+    };
+    CHECK(found(silent_scan{}, {.bytes = 64}, order_preserving) == exclusion::none);
+    CHECK(found(silent_scan{}, {.bytes = 64}, rank_consistent) == exclusion::not_consistent);
+    CHECK(found(chain_scan{}, {.bytes = 64}, rank_consistent) == exclusion::not_consistent);
+    CHECK(found(silent_scan{}, {.bytes = 64, .exact_op = true}, rank_consistent) == exclusion::none);
+    // What it says is what counts; verify_claims finds that this is not true.
+    CHECK(found(sworn_scan{}, {.bytes = 64}, rank_consistent) == exclusion::none);
+    for (const block_t blocks : {1u, 2u}) {
+        const dimensions cut{.size = 5, .blocks = blocks};
+        CHECK(verify_claims(plan<goal::scan, any_algorithm>(silent_scan{}, cut)));
+        CHECK(verify_claims(plan<goal::scan, any_algorithm>(sworn_scan{}, cut)).untrue == claim::same_bits);
+    }
 }
 
 TEST_CASE("choose: says why", "[select][choose]") {

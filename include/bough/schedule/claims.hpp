@@ -4,7 +4,7 @@
 // An algorithm claims by members, all of them optional (bough/concepts/plan.hpp):
 //   a.keeps_rank_order(at)    results combine in rank order                                     absent: no
 //   a.rank_consistent(at)     every rank that gets a result gets the same bits                  absent: yes
-//                             (to verify_claims of a scan, no: its ranks get different results)
+//                             (of a scan, no: its ranks get different results)
 //   a.bracket(at)             a bracket_class: equal classes give equal bits, at equal sizes
 //                             absent: none
 //   A::needs_exact            ranks get different bits unless the op is exact on the type: refused if not   absent: no
@@ -67,7 +67,7 @@ struct goal_set {
 
 struct claims {
     bool keeps_rank_order = false;
-    bool rank_consistent = true;
+    bool rank_consistent = true, says_consistent = false; // the latter: by its own member
     bool any_size = true;
     bool symmetric = false;
     bool steady_in_blocks = false, steady_in_ranks = false;
@@ -152,11 +152,21 @@ constexpr claims claims_of(const A& a, const dimensions& at) {
     } else {
         claims made = fixed_claims_of(a);
         made.keeps_rank_order = keeps_rank_order(a, at);
-        if constexpr (requires { a.rank_consistent(at); }) made.rank_consistent = a.rank_consistent(at);
+        if constexpr (requires { a.rank_consistent(at); }) {
+            made.rank_consistent = a.rank_consistent(at);
+            made.says_consistent = true;
+        }
         if constexpr (requires { a.symmetric_at(at); }) made.symmetric |= a.symmetric_at(at);
         if constexpr (requires { a.bracket(at); }) made.bracket = a.bracket(at);
         return made;
     }
+}
+
+// Is it claimed that the ranks get the same bits from a collective of this kind? The results of a scan
+// differ from rank to rank, so there an algorithm that says nothing claims nothing.
+constexpr bool claims_same_bits(const claims& said, std::uint8_t kind) noexcept {
+    const bool is_scan = kind == goal::scan::kind || kind == goal::exscan::kind;
+    return said.rank_consistent && (said.says_consistent || !is_scan);
 }
 
 // A number that tells an algorithm from all others, found without a look at its steps; 0: there is

@@ -220,7 +220,7 @@ inline exclusion excluded_by(const candidate& c, std::uint8_t kind, const dimens
     if (needed.any_size && !said.any_size) return exclusion::not_any_size;
     if (needed.order_preserving && !said.keeps_rank_order) return exclusion::not_in_order;
     if (said.needs_exact && !exact_op) return exclusion::not_exact;
-    if (needed.rank_consistent && !said.rank_consistent && !exact_op) return exclusion::not_consistent;
+    if (needed.rank_consistent && !claims_same_bits(said, kind) && !exact_op) return exclusion::not_consistent;
     if (needed.bracket.claimed() && !(said.bracket == needed.bracket)) return exclusion::other_bits;
     if (needed.any_partition && !exact_op && at.size > 2 && combines_whole(kind) &&
         !(said.bracket == level_bracket(fold_levels(at.size))))

@@ -147,25 +147,13 @@ constexpr claim claim_of(fault found) noexcept {
     default: return claim::plan;
     }
 }
-// Does the algorithm claim that ranks get the same bits? The results of a scan differ from rank to
-// rank, so there an algorithm that says nothing claims nothing.
-template <class Goal, Algorithm A>
-constexpr bool claims_same_bits(const A& a, const dimensions& at) {
-    if constexpr (Goal::kind == goal::scan::kind || Goal::kind == goal::exscan::kind) {
-        if constexpr (requires { a.rank_consistent(at); }) return a.rank_consistent(at);
-        return false;
-    } else {
-        return claims_of(a, at).rank_consistent;
-    }
-}
-
 } // namespace detail
 
 template <class Goal, Algorithm A>
 constexpr claim_verdict verify_claims(const plan<Goal, A>& p) {
     const claims said = claims_of(p.algorithm(), p.at());
     claim_verdict found;
-    found.proof = verify(p, {.same_bits = detail::claims_same_bits<Goal>(p.algorithm(), p.at())});
+    found.proof = verify(p, {.same_bits = claims_same_bits(said, Goal::kind)});
     found.untrue = detail::claim_of(found.proof.fault);
     if (found.untrue != claim::none) {
         found.rank = found.proof.rank;
