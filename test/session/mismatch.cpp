@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -127,6 +128,20 @@ TEST_CASE("abort_notice: a notice without a peer is its sender's fault, unless i
     CHECK(abort_notice::of({.code = errc::deadline, .peer = 4, .missing = 1000}).as_status(1, 0).missing == 255);
 }
 
+TEST_CASE("abort_notice: each code arrives as it is, and each difference") {
+    for (std::uint8_t code = 1; code <= static_cast<std::uint8_t>(last_errc); ++code) {
+        const status s{.code = static_cast<errc>(code), .cause = errc::op_threw};
+        const errc first = s.code == errc::peer_aborted ? s.cause : s.code;
+        CHECK(abort_notice::read(bytes_of(abort_notice::of(s))).code == first);
+        const status passed_on{.code = errc::peer_aborted, .cause = s.code};
+        CHECK(abort_notice::read(bytes_of(abort_notice::of(passed_on))).code == s.code);
+    }
+    for (std::uint8_t m = 0; m <= static_cast<std::uint8_t>(mismatch::name); ++m) {
+        const status s{.code = errc::call_mismatch, .mismatch = static_cast<mismatch>(m)};
+        CHECK(abort_notice::read(bytes_of(abort_notice::of(s))).differs == s.mismatch);
+    }
+}
+
 TEST_CASE("abort_notice: bytes that no rank writes are a protocol_error") {
     const abort_notice good = abort_notice::of({.code = errc::op_threw, .peer = 2});
     CHECK(abort_notice::read(bytes_of(good)).code == errc::op_threw);
@@ -140,6 +155,7 @@ TEST_CASE("abort_notice: bytes that no rank writes are a protocol_error") {
     };
     CHECK(damaged([](abort_notice& n) { n.code = errc::ok; }));
     CHECK(damaged([](abort_notice& n) { n.code = static_cast<errc>(200); }));
+    CHECK(damaged([](abort_notice& n) { n.code = static_cast<errc>(static_cast<int>(last_errc) + 1); }));
     CHECK(damaged([](abort_notice& n) { n.differs = static_cast<mismatch>(200); }));
 }
 

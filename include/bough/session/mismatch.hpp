@@ -118,7 +118,7 @@ struct abort_notice {
         abort_notice said;
         if (bytes.size() != sizeof said) return said;
         std::memcpy(&said, bytes.data(), sizeof said);
-        if (said.code == errc::ok || said.code > errc::would_block || said.differs > mismatch::name) return {};
+        if (said.code == errc::ok || said.code > last_errc || said.differs > mismatch::name) return {};
         return said;
     }
     // What the receiver reports. If the notice names no peer, the sender is meant; but not for a
