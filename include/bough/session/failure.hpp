@@ -107,9 +107,9 @@ public:
     // Those that no program waits for are cancelled. True: none of them is in flight any more.
     BOUGH_COLD bool end_unattended() {
         for (std::size_t i = flight_.size(); i-- != 0; i = std::min(i, flight_.size())) // others may end, too
-            if (flight_[i].is_unattended_) fail(flight_[i], errc::cancelled);
+            if (flight_[i].heed_.unattended) fail(flight_[i], errc::cancelled);
         for (std::size_t i = 0; i != flight_.size(); ++i)
-            if (flight_[i].is_unattended_) return false;
+            if (flight_[i].heed_.unattended) return false;
         return true;
     }
     // Its engine has an error.

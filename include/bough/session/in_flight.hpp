@@ -64,7 +64,7 @@ public:
     session_operation* lone_short() const noexcept {
         if (size() != 1) return nullptr;
         session_operation* const op = all_[ended_];
-        const bool waits = op->is_awaited_ && op->pending_ == 0 && !op->result_ && !op->waits_for_late() &&
+        const bool waits = op->heed_.awaited && op->pending_ == 0 && !op->result_ && !op->waits_for_late() &&
                            !op->work_->engine().has_blocked();
         return waits && op->work_->is_short() ? op : nullptr;
     }

@@ -74,7 +74,7 @@ public:
     void set_priority(int priority) noexcept { priority_ = priority; }
     // It is a communicator's own (bough/communicator/arrivals.hpp): no program waits for it, and
     // session::end_unattended() gives it up. Pre: it is not in flight.
-    void set_unattended() noexcept { is_unattended_ = true; }
+    void set_unattended() noexcept { heed_.unattended = true; }
     // Pre: it is not in flight.
     void set_place(const detail::operation_place& place) noexcept { place_ = place; }
 
@@ -112,7 +112,7 @@ private:
     using due = deadline_stages::due;
 
     // session::wait() waits for it, until it is done.
-    bool is_still_awaited() noexcept { return is_awaited_ = !done_; }
+    bool is_still_awaited() noexcept { return heed_.awaited = !done_; }
     // Tells the hook of its communicator, if there is one.
     bool is_watched() const noexcept { return record_.in != nullptr && record_.in->has_hook(); }
     void tell_if_watched(const operation_event& e) const {
@@ -157,9 +157,11 @@ private:
     detail::late_part late_{};
     std::uint32_t search_ = 0; // the round in which its search began
     bool done_ = true;
-    bool leaving_ = false;    // it only waits for messages that are still in this process
-    bool is_awaited_ = false; // session::wait() waits for it
-    bool is_unattended_ = false;
+    bool leaving_ = false; // it only waits for messages that are still in this process
+    struct heed {
+        bool awaited = false;    // session::wait() waits for it
+        bool unattended = false; // no program waits for it
+    } heed_{};
     status result_{};
 };
 
