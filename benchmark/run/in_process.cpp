@@ -2,12 +2,18 @@
 // Small collectives over threads, beside a hand-made exchange through one cache line per side in the same run.
 //
 //   bench-in_process            p = 2: pinned to two cores if there are two; p = 8, 16: as many as there are
+//   bench-in_process one_way    instead: loops of calls that go one way, until all ranks have done them, with rings of 8
+//                               slots and with as many as there are by default
 // Times are per operation, medians of rounds of many operations. The exchange is the floor: each side writes its value and
 // a sequence number into one line and spins on the other's.
+#include "../arguments.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
+#include <bough/broadcast.hpp>
 #include <bough/op/arithmetic.hpp>
+#include <bough/reduce.hpp>
+#include <bough/scan.hpp>
 #include <bough/transport/in_process.hpp>
 #include <bough/tree/fnomial.hpp>
 
@@ -134,8 +140,9 @@ result yielding_floor(bough::rank_t ranks, int rounds, int operations) {
 }
 
 template <class Operation>
-result over_threads(bough::rank_t ranks, int rounds, int operations, bool pinned, const Operation& operation) {
-    bough::in_process world{ranks};
+result over_threads(bough::rank_t ranks, int rounds, int operations, bool pinned, const Operation& operation,
+                    const bough::in_process_options& options = {}) {
+    bough::in_process world{ranks, options};
     std::vector<double> times;
     world.run([&](auto transport) {
         const bough::rank_t me = transport.rank();
@@ -154,9 +161,43 @@ void print(const char* name, const result& r, double floor_ns) {
     std::printf("\n");
 }
 
+// A call of each loop takes what all calls and a barrier take together.
+void one_way() {
+    constexpr int calls = 2'000;
+    const auto in_a_loop = [](const auto& call) {
+        return [call](auto& comm) {
+            double x = 1;
+            for (int i = 0; i != calls; ++i) call(comm, x);
+            bough::barrier(comm);
+        };
+    };
+    const auto compare = [](const char* name, bough::rank_t ranks, const auto& loop) {
+        // In turns: other programs disturb both.
+        std::vector<double> few, usual;
+        for (int round = 0; round != 5; ++round) {
+            few.push_back(over_threads(ranks, 3, 1, false, loop, {.slots = 8}).median_ns / calls);
+            usual.push_back(over_threads(ranks, 3, 1, false, loop).median_ns / calls);
+        }
+        const double before = summary(few).median_ns, now = summary(usual).median_ns;
+        std::printf("p = %2u: %-10s 8 B  %7.0f ns with 8 slots, %7.0f by default: %.2f\n", ranks, name, before, now,
+                    now / before);
+    };
+    for (const bough::rank_t ranks : {2u, 4u, 8u, 16u}) {
+        compare("reduce", ranks, in_a_loop([](auto& comm, double& x) {
+                    bough::reduce(comm, std::span(&x, 1), bough::plus{}, bough::root{0});
+                }));
+        compare("broadcast", ranks,
+                in_a_loop([](auto& comm, double& x) { bough::broadcast(comm, std::span(&x, 1), bough::root{0}); }));
+        compare("scan", ranks,
+                in_a_loop([](auto& comm, double& x) { bough::scan(comm, std::span(&x, 1), bough::plus{}); }));
+    }
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    const arguments::list given(argc, argv, 1, "bench-in_process [one_way]");
+    if (!given.word(1, "what to do", {"one_way"}).empty()) return one_way(), 0;
     const unsigned cores = std::thread::hardware_concurrency();
     std::printf("%u cores; median of 21 rounds (fastest .. slowest)\n", cores);
     const auto eight_bytes = [](auto& comm) {

@@ -58,6 +58,29 @@ TEST_CASE("in_process: an end knows its group") {
     CHECK_FALSE(in_process(2, {.cores = 2}).connect(0).oversubscribed());
 }
 
+TEST_CASE("in_process: a rank sends so many messages ahead, fewer where there are many ranks") {
+    struct expected {
+        rank_t ranks;
+        std::uint32_t asked, slots;
+    };
+    for (const auto& [ranks, asked, slots] : {expected{2, 0, 64},
+                                              {8, 0, 64},
+                                              {9, 0, 32},
+                                              {16, 0, 32},
+                                              {17, 0, 16},
+                                              {32, 0, 16},
+                                              {33, 0, 8},
+                                              {2, 4, 4},
+                                              {33, 64, 64}}) {
+        auto ends = ends_of(ranks, {.slots = asked});
+        const std::byte said[8]{};
+        std::uint32_t sent = 0;
+        while (sent <= 64 && ends[0].post_send(1, {}, said, sent) == posted::complete) ++sent;
+        CAPTURE(ranks, asked);
+        CHECK(sent == slots);
+    }
+}
+
 TEST_CASE("in_process: memory for late ranks that no machine has is not there") {
     if (!bough_test::may_ask_for_huge_memory) return;
     for (const std::uint64_t bytes : {~std::uint64_t{0}, ~std::uint64_t{0} - 64}) {

@@ -55,8 +55,10 @@ namespace bough::inline BOUGH_ABI {
 
 // What a group has room for.
 struct in_process_options {
-    // Messages in flight from one rank to another; a power of two, at most 64.
-    std::uint32_t slots = 8;
+    // Messages in flight from one rank to another; a power of two, 1 to 64. 0: 64; with more than 8 ranks
+    // 32, with more than 16 ranks 16, with more than 32 ranks 8, as every pair of ranks may have a ring.
+    // Where ranks share a core, a rank that only sends gives the core away when they are full.
+    std::uint32_t slots = 0;
     std::uint32_t eager_bytes = 2048; // longer payloads stay with the sender until they are read
     std::uint32_t cores = 0;          // cores that the ranks share; 0: ask the system
     // Memory of each rank that all see, for ranks that come late (automatic::late_ranks). It is taken when
@@ -68,7 +70,7 @@ class in_process {
 public:
     class endpoint;
 
-    // Pre: ranks >= 1; slots a power of two, 1 to 64.
+    // Pre: ranks >= 1; slots 0, or a power of two, 1 to 64.
     explicit in_process(rank_t ranks, in_process_options options = {})
         : shared_(std::make_shared<world>(ranks, options)) {}
 
@@ -104,8 +106,8 @@ private:
     struct world {
         world(rank_t n, in_process_options o) : options(o), ranks(n) {
             BOUGH_EXPECTS(n >= 1, "ranks: a group needs at least one rank");
-            BOUGH_EXPECTS(o.slots >= 1 && o.slots <= 64 && (o.slots & (o.slots - 1)) == 0,
-                          "slots: must be a power of two, 1 to 64");
+            BOUGH_EXPECTS(o.slots <= 64 && (o.slots & (o.slots - 1)) == 0, "slots: must be a power of two, 1 to 64");
+            if (options.slots == 0) options.slots = n <= 8 ? 64 : n <= 16 ? 32 : n <= 32 ? 16 : 8;
             if (options.cores == 0) options.cores = std::thread::hardware_concurrency();
         }
         ~world() {
