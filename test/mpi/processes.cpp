@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs under mpirun, with any MPI: every rank checks bough::mpi from its end. Prints one line per fault; status 1 if any.
+#include "mpi/gives_way.hpp"
 #include "support/child_of_fork.hpp"
 #include "support/counted_new.hpp"
 #include "support/process_collectives.hpp"
@@ -20,7 +21,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -74,15 +74,6 @@ extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to,
     if (isends_fail) return MPI_ERR_OTHER;
     payloads += tag != detail::mpi_frame_tag;
     return PMPI_Isend(from, count, type, to, tag, comm, request);
-}
-// Between MPICH and UCX, whose functions it calls by name. Open MPI gives the processor away while it waits, if told to
-// (mpi_yield_when_idle); MPICH does not: ranks that outnumber the processors wait for each other's time slices, minutes.
-extern "C" unsigned ucp_worker_progress(void* worker) {
-    using function = unsigned (*)(void*);
-    static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "ucp_worker_progress"));
-    const unsigned found = real(worker);
-    if (found == 0) std::this_thread::yield();
-    return found;
 }
 
 namespace {
