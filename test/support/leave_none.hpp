@@ -31,7 +31,7 @@ inline void leave_no_descriptors() {
 // No memory but what there is; malloc may have some left.
 inline void leave_no_memory() {
     std::ifstream about("/proc/self/statm");
-    std::uint64_t pages = 0;
+    rlim_t pages = 0;
     about >> pages;
     const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
     const rlimit none{bytes, bytes};

@@ -6,6 +6,7 @@
 #ifndef BOUGH_TEST_SUPPORT_SAMPLE_HPP
 #define BOUGH_TEST_SUPPORT_SAMPLE_HPP
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -29,6 +30,9 @@ constexpr std::uint64_t mixed(std::uint64_t i) {
     i = (i ^ (i >> 27)) * 0x94d0'49bb'1331'11ebu;
     return i ^ (i >> 31);
 }
+
+// One of `count` places, by a number that was drawn. Pre: count >= 1.
+constexpr std::size_t one_of(std::size_t count, std::uint64_t drawn) { return static_cast<std::size_t>(drawn % count); }
 
 // Does case number i belong to this run? About one in `keep_one_in` does; all do in a full run.
 inline bool sampled(std::uint64_t i, std::uint64_t keep_one_in) {

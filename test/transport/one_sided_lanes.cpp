@@ -280,7 +280,7 @@ TEST_CASE("one_sided: random bytes in a lane") {
             const std::uint64_t at = h.lane + (x >> 8) % (h.layout.lane_bytes() / 8) * 8;
             const std::uint64_t small = bough_test::mixed(x) % 4 == 0 ? 0xffff'ffff : bough_test::mixed(x) % 120;
             h.word(at, detail::make_word(static_cast<std::uint32_t>(x % 6), static_cast<std::uint32_t>(small)));
-            if (x % 16 == 0) h.victim.post_send(1, {}, std::span(zeros).first(x / 16 % 200), x);
+            if (x % 16 == 0) h.victim.post_send(1, {}, std::span(zeros).first(bough_test::one_of(200, x / 16)), x);
             event e;
             if (h.victim.poll(std::span(&e, 1)) == 0) continue;
             if (e.what == event::kind::lost) break;
@@ -298,11 +298,12 @@ TEST_CASE("one_sided: random bytes in a lane") {
             return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
         };
         const std::span<const std::byte> theirs = h.world.region(1);
-        const std::uint64_t mine = h.layout.lane(0, 1);
+        const auto mine = static_cast<std::size_t>(h.layout.lane(0, 1)),
+                   length = static_cast<std::size_t>(h.layout.lane_bytes());
         CAPTURE(seed);
-        CHECK(zero(h.region.subspan(h.layout.bytes())));
+        CHECK(zero(h.region.subspan(static_cast<std::size_t>(h.layout.bytes()))));
         CHECK(zero(theirs.subspan(sizeof(detail::one_sided_said), mine - sizeof(detail::one_sided_said))));
-        CHECK(zero(theirs.subspan(mine + h.layout.lane_bytes())));
+        CHECK(zero(theirs.subspan(mine + length)));
         for (const auto& memory : taken)
             CHECK((zero(std::span(memory).first(guard)) && zero(std::span(memory).last(guard))));
     }

@@ -180,7 +180,7 @@ TEST_CASE("shared_memory: the heap gives, takes back, and joins its pieces again
     CHECK(pieces.back().size() == 33);
     CHECK(ends[0].allocate(1).empty());
     for (std::size_t k = 0; k != 64; ++k) { // in any order
-        const std::size_t i = bough_test::mixed(k) % pieces.size();
+        const std::size_t i = bough_test::one_of(pieces.size(), bough_test::mixed(k));
         ends[0].deallocate(pieces[i]);
         pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
     }

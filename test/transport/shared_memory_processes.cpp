@@ -280,7 +280,8 @@ TEST_CASE("shared_memory: a rank that is killed") {
         const std::uint64_t heap = dice / 256 % 2 != 0 ? 4u << 20 : 0;
         const std::array<std::optional<bool>, 3> ways{std::nullopt, true, false};
         processes group(ranks, [&](auto& wire, report& told) {
-            communicator comm{shared_memory{wire, {.heap_bytes = heap, .direct_reads = ways[dice / 512 % 3]}}};
+            communicator comm{
+                shared_memory{wire, {.heap_bytes = heap, .direct_reads = ways[bough_test::one_of(3, dice / 512)]}}};
             until_an_error(comm, count, told);
         });
         REQUIRE(group.reached(1));

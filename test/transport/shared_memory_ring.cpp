@@ -26,14 +26,16 @@
 using namespace bough;
 using namespace bough::detail;
 using bough_test::mixed;
+using bough_test::one_of;
 
 namespace {
 
 // A ring in memory of its own, of exactly its size.
 struct ring_memory {
     explicit ring_memory(const segment_layout& l)
-        : layout(l), bytes(static_cast<std::byte*>(::operator new (l.ring_bytes(), std::align_val_t{64}))) {
-        std::memset(bytes, 0, l.ring_bytes());
+        : layout(l), bytes(static_cast<std::byte*>(
+                         ::operator new (static_cast<std::size_t>(l.ring_bytes()), std::align_val_t{64}))) {
+        std::memset(bytes, 0, static_cast<std::size_t>(l.ring_bytes()));
     }
     ring_memory(const ring_memory&) = delete;
     ~ring_memory() { ::operator delete (bytes, std::align_val_t{64}); }
@@ -44,7 +46,7 @@ struct ring_memory {
 
 std::size_t length_of(std::uint64_t n, std::size_t eager_bytes) {
     const std::array<std::size_t, 8> lengths{0, 8, 24, 25, eager_bytes / 3, eager_bytes, eager_bytes + 1, 5000};
-    return lengths[mixed(n) % lengths.size()];
+    return lengths[one_of(lengths.size(), mixed(n))];
 }
 std::byte byte_of(std::uint64_t n, std::size_t i) { return static_cast<std::byte>(n * 7 + i * 3 + i / 256); }
 
@@ -94,7 +96,7 @@ TEST_CASE("shared_memory: a ring goes round under two threads") {
                 event e;
                 if (!in.peek(e, 0, 0)) {
                     while (!held.empty()) {
-                        const std::size_t i = mixed(n) % held.size();
+                        const std::size_t i = one_of(held.size(), mixed(n));
                         in.release(static_cast<std::uint32_t>(held[i]));
                         held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
                     }
@@ -259,7 +261,7 @@ TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
         const auto draw = [&dice] { return mixed(++dice); };
         const bool staged = trial % 2 != 0;
         const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 1024, .piece_bytes = 64});
-        const std::vector<std::byte> heap(draw() % 300);
+        const std::vector<std::byte> heap(one_of(300, draw()));
         std::vector<std::byte> mine(300);
         shared_sender out(memory.view(), 64); // both sides of the same ring: each is the other's hostile peer
         shared_receiver in(memory.view(), heap, !staged);
@@ -267,13 +269,14 @@ TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
         for (int step = 0; step != 24; ++step) {
             switch (draw() % 5) {
             case 0: { // a word anywhere
-                const std::uint64_t word = draw() % 2 != 0 ? nasty[draw() % nasty.size()] : draw();
+                const std::uint64_t word = draw() % 2 != 0 ? nasty[one_of(nasty.size(), draw())] : draw();
                 std::memcpy(memory.bytes + draw() % (memory.layout.ring_bytes() / 4) * 4, &word, 4);
                 break;
             }
             case 1: { // a slot that looks full
                 slot& s = memory.view().slots[draw() % 4];
-                s.length = static_cast<std::uint32_t>(draw() % 2 != 0 ? nasty[draw() % nasty.size()] : draw() % 1100);
+                s.length =
+                    static_cast<std::uint32_t>(draw() % 2 != 0 ? nasty[one_of(nasty.size(), draw())] : draw() % 1100);
                 const std::uint64_t said[2] = {draw() % 3 != 0 ? draw() % 400 : draw(),
                                                draw() % 3 != 0 ? draw() % 400 : draw()};
                 std::memcpy(s.payload, said, sizeof said);
@@ -300,9 +303,9 @@ TEST_CASE("shared_memory: what a hostile peer writes is not believed") {
             if (in.broken() || !in.peek(e, 0, 0)) continue;
             ++came;
             if (e.data != nullptr && e.bytes != 0) {
-                const auto within = [&](const std::byte* begin, std::size_t bytes) {
+                const auto within = [&](const std::byte* begin, std::uint64_t bytes) {
                     return e.data >= begin && e.bytes <= bytes &&
-                           static_cast<std::size_t>(e.data - begin) <= bytes - e.bytes;
+                           static_cast<std::uint64_t>(e.data - begin) <= bytes - e.bytes;
                 };
                 outside += !within(memory.bytes, memory.layout.ring_bytes()) && !within(heap.data(), heap.size());
             }

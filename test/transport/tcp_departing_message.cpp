@@ -298,40 +298,43 @@ TEST_CASE("tcp_departing_message: random messages come in order, whole, each onc
         if (!bough_test::sampled(seed, 20)) continue;
         CAPTURE(seed);
         split_mix random(seed);
+        constexpr auto part = static_cast<std::size_t>(part_bytes),
+                       longest = static_cast<std::size_t>(most_short_bytes);
+        const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random.below(n)); };
         // With little memory some short messages, in gaps too, find no chunk. With more, a long message may be
         // read into memory meanwhile.
-        const std::uint64_t memory = random.below(4);
+        const std::uint64_t memory = below(4);
         const bool has_little = memory < 2;
         const std::uint64_t cap = memory == 0   ? tcp_chunk::capacity
                                   : memory == 1 ? tcp_chunk::capacity + two_parts
                                                 : std::uint64_t{4} << 20;
         conversation c(cap, has_little ? std::uint64_t{tcp_chunk::capacity} : cap / 4);
-        const std::size_t messages = 5 + random.below(40);
+        const std::size_t messages = 5 + below(40);
         std::vector<std::uint32_t> kept;
         for (int still = 0; still != 300;) {
-            c.wire.room = random.below(4) == 0 ? random.below(3 * part_bytes) : random.below(2'000);
-            if (c.all.size() != messages && random.below(2) == 0) {
-                const std::uint64_t kind = random.below(6);
-                c.post(kind == 0   ? random.below(5 * part_bytes)
-                       : kind == 1 ? most_short_bytes + 1 + random.below(100)
-                       : kind == 2 ? part_bytes * random.below(4)
-                       : kind == 3 ? random.below(most_short_bytes + 1)
-                                   : random.below(200));
+            c.wire.room = below(4) == 0 ? below(3 * part) : below(2'000);
+            if (c.all.size() != messages && below(2) == 0) {
+                const std::uint64_t kind = below(6);
+                c.post(kind == 0   ? below(5 * part)
+                       : kind == 1 ? longest + 1 + below(100)
+                       : kind == 2 ? part * below(4)
+                       : kind == 3 ? below(longest + 1)
+                                   : below(200));
             }
-            if (!c.all.empty() && random.below(40) == 0)
-                if (const auto number = static_cast<std::uint32_t>(random.below(c.all.size())); c.all[number].pending)
+            if (!c.all.empty() && below(40) == 0)
+                if (const auto number = static_cast<std::uint32_t>(below(c.all.size())); c.all[number].pending)
                     c.cancel(number);
             c.flush();
-            for (const std::uint32_t number : c.poll(1 + random.below(8))) {
+            for (const std::uint32_t number : c.poll(1 + below(8))) {
                 kept.push_back(number);
                 alone += c.all[number].sent.size() <= most_short_bytes && c.place_of(number) == tcp_arrival::place::own;
                 for (const auto& [other, m] : c.all)
                     overtaken += other < number && m.receiver == conversation::fate::taking;
             }
             // The receiver takes them in an order of its own, and some never.
-            while (!kept.empty() && (random.below(3) == 0) == has_little) {
-                const std::size_t which = random.below(kept.size());
-                random.below(12) == 0 ? c.release(kept[which]) : c.take(kept[which]);
+            while (!kept.empty() && (below(3) == 0) == has_little) {
+                const std::size_t which = below(kept.size());
+                below(12) == 0 ? c.release(kept[which]) : c.take(kept[which]);
                 kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(which));
             }
             const bool is_over = c.all.size() == messages && c.out.idle() && kept.empty() && c.wire.coming() == 0;

@@ -313,12 +313,12 @@ TEST_CASE("tcp: leaving sends nothing for a long message that short ones have ov
 TEST_CASE("tcp: a peer that sends more than this rank's window is lost") {
     tcp_options options;
     options.unexpected_bytes_per_peer = 256 << 10;
-    for (const std::uint64_t bytes : {0u, 1000u}) {
-        const std::size_t most = options.unexpected_bytes_per_peer / short_frame_bytes(bytes);
+    for (const std::size_t bytes : {0u, 1000u}) {
+        const std::uint64_t most = options.unexpected_bytes_per_peer / short_frame_bytes(bytes);
         std::vector<std::byte> said;
         for (std::uint32_t n = 0; n != most + 100; ++n) {
             write_frame(said, {{}, bytes, n, frame_kind::message});
-            said.resize(said.size() + bytes + frame_tail_bytes(frame_kind::message, bytes));
+            said.resize(said.size() + bytes + static_cast<std::size_t>(frame_tail_bytes(frame_kind::message, bytes)));
         }
         const auto seen = heard_from(said, options);
         CAPTURE(bytes, seen.size());

@@ -251,7 +251,7 @@ TEST_CASE("tcp_outgoing: frames arrive whole and in order, however few bytes are
             s.out.new_turn();
             s.out.flush(s.stream, [&](std::uint64_t id) {
                 ++ended;
-                CHECK(sizes[id] > most_short_bytes);
+                CHECK(sizes[static_cast<std::size_t>(id)] > most_short_bytes);
             });
             if (turn % 64 == 0) s.check_count();
             if (turn % 3 == 2) continue;

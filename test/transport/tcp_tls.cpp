@@ -129,7 +129,8 @@ TEST_CASE("tcp_tls: nothing that is sent can be read on the way") {
     std::size_t n = 0;
     for (const auto begin = clock_type::now(); n == 0 && ms_since(begin) < 10'000;) n = ends[1].poll(events);
     REQUIRE(n == 1);
-    CHECK(std::string(reinterpret_cast<const char*>(events[0].data), events[0].bytes) == secret);
+    CHECK(std::string(reinterpret_cast<const char*>(events[0].data), static_cast<std::size_t>(events[0].bytes)) ==
+          secret);
 }
 
 TEST_CASE("tcp_tls: certificates come from files as well") {

@@ -52,7 +52,8 @@ TEST_CASE("tcp_tls: what lies behind a take of a cold link is found, though its 
     tcp_options options;
     options.tls = authority().issue();
     const bool by_descriptor = GENERATE(false, true);
-    for (const std::size_t bytes : {part_bytes + 100, 2 * part_bytes + 16, 2 * part_bytes + 40'016}) {
+    constexpr auto part = static_cast<std::size_t>(part_bytes);
+    for (const std::size_t bytes : {part + 100, 2 * part + 16, 2 * part + 40'016}) {
         cold_pair c(options, bytes);
         tcp_tls& link = c.ends[1];
         bool is_taken = link.take(c.handle, c.into, 9) == posted::complete, has_come = false;

@@ -120,7 +120,7 @@ void after_its_sender(std::size_t length, const F& f) {
         });
     };
     const auto taken = [&](const std::vector<std::byte>& due) {
-        std::vector<std::byte> into(arrival.bytes);
+        std::vector<std::byte> into(static_cast<std::size_t>(arrival.bytes));
         return is_done(ends[1], ends[1].take(arrival.id, into, 2), 2) && into == due;
     };
     // After a long message only the header of the next is looked for.

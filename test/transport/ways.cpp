@@ -183,7 +183,9 @@ TEST_CASE("way_of: shared_memory says which way each message goes") {
         {
             const auto ends = bough_test::shared_ends(2, options);
             for (const std::uint64_t from : {ends[1].copied_directly_from(), ends[1].combined_directly_from()})
-                if (from != 0 && from < 1u << 24) sizes.insert(sizes.end(), {from - 1, from, from + 1});
+                if (from != 0 && from < 1u << 24)
+                    for (const std::uint64_t size : {from - 1, from, from + 1})
+                        sizes.push_back(static_cast<std::size_t>(size));
         }
         for (const std::size_t bytes : sizes)
             for (const bool combines : {false, true}) {

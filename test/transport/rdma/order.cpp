@@ -22,7 +22,7 @@ TEST_CASE("fabric: frames that a provider delivers in any order, or twice, are h
             std::vector<std::uint32_t> frames(30);
             std::iota(frames.begin(), frames.end(), base);
             for (std::size_t i = frames.size(); i-- > 1;)
-                std::swap(frames[i], frames[(random = bough_test::mixed(random)) % (i + 1)]);
+                std::swap(frames[i], frames[bough_test::one_of(i + 1, random = bough_test::mixed(random))]);
             const std::uint32_t repeated = frames[0];
             frames.push_back(repeated);
             std::uint32_t refused = 0;

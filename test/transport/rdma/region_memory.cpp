@@ -23,7 +23,7 @@ TEST_CASE("region_memory: a region of whole lines behind a line for each rank") 
     std::array<bool, 3 * 64 / 8> taken{};
     for (rank_t r = 0; r != 3; ++r)
         for (const auto word : {ticket::hello, ticket::question, ticket::answer, ticket::bye, ticket::bye_heard}) {
-            const std::uint64_t at = memory::place_of_word(r, word);
+            const auto at = static_cast<std::size_t>(memory::place_of_word(r, word));
             REQUIRE((at % 8 == 0 && at / 8 < taken.size()));
             CHECK_FALSE(std::exchange(taken[at / 8], true));
             CHECK(mine.word(r, word) == 0);

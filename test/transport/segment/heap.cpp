@@ -83,7 +83,7 @@ TEST_CASE("shared_heap: thousands of pieces of all sizes against a map of what i
     std::vector<char> taken(bytes, 0);
     std::vector<std::span<std::byte>> pieces;
     std::uint64_t state = bough_test::seed();
-    const auto below = [&state](std::uint64_t n) { return bough_test::mixed(++state) % n; };
+    const auto below = [&state](std::size_t n) { return bough_test::one_of(n, bough_test::mixed(++state)); };
     // What a piece has to itself: whole lines, or whole pages, as far as the memory goes.
     const auto mark = [&](std::span<std::byte> piece, char before) {
         const std::size_t unit = piece.size() >= page ? page : line, from = heap.offset_of(piece.data());
