@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program that calls MPI-4's collectives with counts of MPI_Count on odd ranks, and those with ints on even
    ones; then all with MPI_Count. Those with counts or places for each rank are called in the same form on all ranks.
-   Others are between a group of one rank and one of the rest, have places on one rank that no int holds, or have
-   wrong arguments. */
+   Others are between a group of one rank and one of the rest, have places on one rank that no int holds, have types
+   that are made with MPI_Count, or have wrong arguments. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +129,50 @@ static void call_with_far_places(void) {
     if (rank != 0) expect("alltoallv, far", out[most * one + 1], 1000 * one + most * rank + 1);
 }
 
+static void count_error(MPI_Comm* comm, int* code, ...) {
+    (void)comm, (void)code;
+    ++wrong;
+    printf("rank %d: an error handler is called for a good type\n", rank);
+}
+/* Two ints in the order of the type, which the root sends as such, and the others as ints; and back. */
+static void expect_order(const char* what, MPI_Datatype type, int first, int second) {
+    const MPI_Comm all = MPI_COMM_WORLD;
+    const int root = size - 1;
+    MPI_Type_commit(&type);
+    fill();
+    MPI_Bcast(in, rank == root ? 1 : 2, rank == root ? type : MPI_INT, root, all);
+    if (rank != root) expect(what, in[0], 1000 * root + first);
+    if (rank != root) expect(what, in[1], 1000 * root + second);
+    fill();
+    MPI_Scatter(in, 2, MPI_INT, out, 1, type, root, all);
+    expect(what, out[first], 1000 * root + 2 * rank);
+    expect(what, out[second], 1000 * root + 2 * rank + 1);
+    MPI_Type_free(&type);
+}
+static void call_with_types(void) {
+    const MPI_Count one[2] = {1, 1}, places[2] = {sizeof(int), 0};
+    MPI_Errhandler counts_errors;
+    MPI_Datatype type, row;
+    MPI_Comm_create_errhandler(count_error, &counts_errors);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, counts_errors);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, counts_errors);
+    MPI_Type_contiguous_c(2, MPI_INT, &row);
+    MPI_Type_dup(row, &type);
+    expect_order("contiguous", type, 0, 1);
+    MPI_Type_create_resized_c(row, 0, 2 * sizeof(int), &type);
+    expect_order("resized", type, 0, 1);
+    MPI_Type_vector_c(2, 1, 3, MPI_INT, &type);
+    expect_order("vector", type, 0, 3);
+    MPI_Type_create_hindexed_c(2, one, places, MPI_INT, &type);
+    expect_order("backwards", type, 1, 0);
+    MPI_Type_contiguous(1, type = row, &row);
+    expect_order("contiguous in contiguous", row, 0, 1);
+    MPI_Type_free(&type);
+    MPI_Errhandler_free(&counts_errors);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+}
+
 static void expect_error(const char* what, int code, int right) {
     int is = MPI_SUCCESS;
     MPI_Error_class(code, &is);
@@ -160,6 +204,7 @@ int main(int argc, char** argv) {
     call_all();
     call_between_groups();
     call_with_far_places();
+    call_with_types();
     call_wrongly();
     if (rank == 0) printf("%d ranks: counts: %d wrong\n", size, wrong);
     MPI_Finalize();

@@ -280,6 +280,43 @@ void refuse_open_mpi() {
     std::_Exit(2);
 }
 
+// How a type was made. Of one that was made with counts of MPI_Count (MPI_Type_contiguous_c ...) the functions with
+// ints have an error.
+#if MPI_VERSION >= 4
+struct envelope {
+    explicit envelope(MPI_Datatype type) {
+        PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
+    }
+    MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+    int combiner = MPI_COMBINER_NAMED;
+};
+#else
+struct envelope {
+    explicit envelope(MPI_Datatype type) { PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner); }
+    int integers = 0, addresses = 0, types = 0;
+    int combiner = MPI_COMBINER_NAMED;
+};
+#endif
+// The one other type of which a type is a row; it must be freed unless it is one of MPI's own.
+struct row_of_type {
+    row_of_type(MPI_Datatype type, const envelope& made) {
+        int number = 1;
+        MPI_Aint bounds[2] = {};
+#if MPI_VERSION >= 4
+        MPI_Count large[2] = {};
+        PMPI_Type_get_contents_c(type, made.integers, made.addresses, made.counts, made.types, &number, bounds, large,
+                                 &of);
+        count = made.counts != 0 ? static_cast<std::size_t>(large[0]) : static_cast<std::size_t>(number);
+#else
+        PMPI_Type_get_contents(type, made.integers, made.addresses, made.types, &number, bounds, &of);
+        count = static_cast<std::size_t>(number);
+#endif
+        if (made.combiner != MPI_COMBINER_CONTIGUOUS) count = 1;
+    }
+    MPI_Datatype of = MPI_DATATYPE_NULL;
+    std::size_t count = 1;
+};
+
 // How an element of a type lies in memory, and whether its bytes lie in the order in which they travel.
 shape find_shape(MPI_Datatype type) {
     MPI_Count size = 0;
@@ -289,19 +326,14 @@ shape find_shape(MPI_Datatype type) {
     PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
     shape s{.size = static_cast<std::size_t>(size), .extent = extent, .true_lb = true_lb, .true_extent = true_extent};
     if (size != true_extent) return s;
-    int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (combiner == MPI_COMBINER_NAMED) s.is_solid = true;
-    if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_RESIZED)
+    const envelope made(type);
+    if (made.combiner == MPI_COMBINER_NAMED) s.is_solid = true;
+    if (made.combiner != MPI_COMBINER_DUP && made.combiner != MPI_COMBINER_CONTIGUOUS &&
+        made.combiner != MPI_COMBINER_RESIZED)
         return s;
-    int number = 1;
-    MPI_Aint bounds[2] = {};
-    MPI_Datatype of = MPI_DATATYPE_NULL;
-    PMPI_Type_get_contents(type, integers, addresses, types, &number, bounds, &of);
-    s.is_solid =
-        find_shape(of).is_solid_row(combiner == MPI_COMBINER_CONTIGUOUS ? static_cast<std::size_t>(number) : 1);
-    PMPI_Type_get_envelope(of, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&of);
+    row_of_type row(type, made);
+    s.is_solid = find_shape(row.of).is_solid_row(row.count);
+    if (envelope(row.of).combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&row.of);
     return s;
 }
 
