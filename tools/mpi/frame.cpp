@@ -16,6 +16,7 @@ namespace under_mpi {
 
 namespace {
 
+constexpr std::size_t line = 64;                                  // of a cache
 constexpr std::size_t most_packed_at_once = std::size_t{1} << 30; // MPI_Pack counts in int
 
 [[noreturn]] void cannot_pack() { // what pack() made would be a wrong result
@@ -228,12 +229,13 @@ void combiner::combine_packed(void* self, const void* in, void* inout, std::size
         const std::size_t n = std::min(count, most);
         const row_bounds at = bounds_of_row(n, s);
         const auto bytes = static_cast<std::size_t>(at.to - at.from);
-        c.left_.assign(bytes, std::byte{}); // what lies in the gaps is nobody's
-        c.right_.assign(bytes, std::byte{});
-        // The address of element 0 need not lie in the memory itself.
+        c.left_.assign(bytes + line, std::byte{}); // what lies in the gaps is nobody's
+        c.right_.assign(bytes + line, std::byte{});
+        // The address of element 0 need not lie in the memory itself; but the program's op may know that elements
+        // are aligned.
         const auto base = [&at](std::vector<std::byte>& room) {
-            return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(room.data()) -
-                                           static_cast<std::uintptr_t>(at.from));
+            const auto least = reinterpret_cast<std::uintptr_t>(room.data()) - static_cast<std::uintptr_t>(at.from);
+            return reinterpret_cast<void*>((least + line - 1) / line * line);
         };
         void *const left = base(c.left_), *const right = base(c.right_);
         unpack_row(from, left, n, c.type_, s);
@@ -288,7 +290,6 @@ void frame::brings(const std::byte* here, void* to, std::size_t count, MPI_Datat
 }
 
 std::byte* frame::room(std::size_t bytes) {
-    constexpr std::size_t line = 64;
     memory& m = rooms_[used_++];
     if (m.size < bytes + line) {
         m.bytes.reset();
