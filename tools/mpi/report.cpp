@@ -94,7 +94,7 @@ void print_lines() {
         if (passed_on != 0) line += "; passed on: " + why;
         std::fprintf(stderr, "%s\n", line.c_str());
     }
-    if (!has_calls) std::fputs("bough: no collective was called\n", stderr);
+    if (!has_calls) std::fputs("bough: no collective has come to it\n", stderr);
 }
 
 } // namespace
