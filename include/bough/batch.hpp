@@ -14,8 +14,8 @@
 // with blocks has it all in the first block.
 //
 // A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; then
-// nothing is allocated. Until a call of it has ended, it is neither changed nor used in another
-// call. Copies of a batch are the same batch.
+// nothing is allocated. Until a call of it has ended, it is neither changed (the program ends) nor
+// used in another call. Copies of a batch are the same batch.
 //
 // Every rank adds the same types, lengths and ops in the same order. If one does not, all get
 // call_mismatch. Errors are those of the calls one by one. The largest batch is 4 GiB - 1 on the
@@ -60,6 +60,8 @@ public:
     template <class U, class R, class O>
     requires((detail::SpanLike<U> || detail::is_span_v<std::remove_cvref_t<U>>)&&(
         detail::SpanLike<R> || detail::is_span_v<std::remove_cvref_t<R>>)) batch& add(U&& in, R&& out, const O& op) {
+        static_assert(!detail::DyingContainer<U>,
+                      "bough: a batch refers to its data: give a variable that lives as long, not a temporary");
         const auto from = detail::as_span(std::forward<U>(in));
         const auto to = detail::as_span(std::forward<R>(out));
         return add_as<typename decltype(to)::element_type>(from, to, op);

@@ -24,6 +24,7 @@
 #include <atomic>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -49,6 +50,12 @@ static_assert(!detail::SpanLike<std::span<int>&> && !detail::SpanLike<std::span<
               !detail::SpanLike<std::deque<int>&> && !detail::SpanLike<std::vector<bool>&> && !detail::SpanLike<plus> &&
               !detail::SpanLike<status&> && !detail::SpanLike<root> && !detail::SpanLike<automatic> &&
               !detail::SpanLike<std::error_code&> && !detail::SpanLike<level_list>);
+// A container that is a temporary ends before what is started has read it; what a view shows does not.
+static_assert(detail::DyingContainer<std::vector<int>> && detail::DyingContainer<std::array<int, 3>> &&
+              detail::DyingContainer<std::string> && detail::DyingContainer<int[3]>);
+static_assert(!detail::DyingContainer<std::vector<int>&> && !detail::DyingContainer<const std::vector<int>&> &&
+              !detail::DyingContainer<std::span<int>> && !detail::DyingContainer<std::string_view> &&
+              !detail::DyingContainer<window> && !detail::DyingContainer<int> && !detail::DyingContainer<plus>);
 // What is in a temporary may be read, not written.
 static_assert(std::same_as<decltype(detail::as_span(std::declval<std::vector<int>>())), std::span<const int>>);
 static_assert(std::same_as<decltype(detail::as_span(std::declval<std::vector<int>&>())), std::span<int>>);

@@ -5,8 +5,8 @@
 //   std::vector<double> x(1000);
 //   allreduce(comm, x, plus{});                     as allreduce(comm, std::span(x), plus{})
 //   gatherv(comm, x, out, counts, root{0}, ec);     each of the ranges may be a span or not
-// A temporary may be read. But a result in a temporary would be lost, so its elements are const
-// here.
+// A temporary may be read, but not by an operation that goes on after it. A result in a temporary
+// would be lost, so its elements are const here.
 #ifndef BOUGH_CALL_CONTIGUOUS_HPP
 #define BOUGH_CALL_CONTIGUOUS_HPP
 
@@ -32,6 +32,14 @@ concept SpanLike = !is_span_v<std::remove_cvref_t<R>> && requires(R & range) {
     { *std::data(range) } -> std::same_as<std::remove_pointer_t<decltype(std::data(range))>&>;
     { std::size(range) } -> std::convertible_to<std::size_t>;
 };
+
+// A container that ends with the expression in which it stands. One that is const makes its elements
+// const. A view (a std::string_view, one of the user's) does not: it does not own what it shows.
+template <class A>
+concept DyingContainer =
+    !std::is_reference_v<A> && SpanLike<A> &&
+    (std::is_array_v<A> ||
+     !std::same_as<decltype(std::data(std::declval<A&>())), decltype(std::data(std::declval<const A&>()))>);
 
 // Makes a span of a range; other arguments stay as they are.
 template <class A>

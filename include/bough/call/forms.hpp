@@ -370,6 +370,14 @@ requires(is_elements_v<First>) consteval bool explain_call() {
     return run_time_forms<Forms>::template explain<On, First, A...>();
 }
 
+// For what is started: does the input outlive the call? (Lists and ops are copied.)
+template <class First = void, class... A>
+consteval bool explain_lasting() {
+    static_assert(!DyingContainer<First>, "bough: what is started or bound reads its input until it has ended: give a "
+                                          "variable that lives as long, not a temporary");
+    return !DyingContainer<First>;
+}
+
 template <class Forms, class On>
 status run_form(On& on) {
     return Forms::call(on);

@@ -175,7 +175,7 @@ template <class Handle, class Forms, class C, class... A>
 Handle start_named(C& comm, const named& name, A&&... arguments) {
     if constexpr (explain_called_on<C>()) {
         using on_type = initiator<std::remove_cvref_t<decltype(comm.transport())>>;
-        if constexpr (explain_call<Forms, on_type, A...>())
+        if constexpr (explain_call<Forms, on_type, A...>() && explain_lasting<A...>())
             return detail::start_as<Handle>(
                 comm, [&](on_type& on) { return detail::run_form<Forms>(on, std::forward<A>(arguments)...); }, name);
     }
