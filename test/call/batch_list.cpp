@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // The message of a batch: parts without gaps, each aligned, and the same on ranks that add the same parts.
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include <bough/call/batch_list.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/exact_sum.hpp>
@@ -173,4 +174,26 @@ TEST_CASE("batch_list: a value that cannot travel is an error of the call, and n
     CHECK(list.message()[2] == std::byte{7});
     x[1].throws = true;
     CHECK(list.pack().code == errc::op_threw);
+}
+
+TEST_CASE(
+    "batch_list: a change amid a call ends the program with a sentence, whether a message or the end comes next") {
+    std::vector<int> x{1, 2}, more(1000);
+    batch_list list;
+    add(list, x, plus{});
+    list.lay_out();
+    REQUIRE_FALSE(list.pack());
+    add(list, more, plus{}); // no part of the message: it would be combined and unpacked beyond its end
+    const auto sentence = "batch: was changed while a call of it was in flight";
+    std::vector<std::byte> other(list.bytes()), out(list.bytes());
+    for (const bool combines : {true, false}) {
+        const auto said = bough_test::last_words_of([&] {
+            combines ? batch_list::combine(&list, list.message(), other.data(), out.data(), 1) : list.unpack();
+        });
+        CHECK(said.aborted);
+        CHECK(said.has(sentence));
+    }
+    list.lay_out(); // for the next call
+    REQUIRE_FALSE(list.pack());
+    list.unpack();
 }

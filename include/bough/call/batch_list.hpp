@@ -196,6 +196,7 @@ public:
         return {};
     }
     void unpack() const {
+        BOUGH_EXPECTS(laid_out_, "batch: was changed while a call of it was in flight");
         for (const batch_part& p : parts_)
             if (p.count != 0) p.unpack(p, message_.data() + p.offset);
     }
@@ -203,6 +204,7 @@ public:
     static void combine(const void* state, const std::byte* lower, const std::byte* upper, std::byte* out,
                         std::size_t count) {
         const auto& self = *static_cast<const batch_list*>(state);
+        BOUGH_EXPECTS(self.laid_out_, "batch: was changed while a call of it was in flight");
         for (std::size_t i = 0; i != count; ++i)
             for (const batch_part& p : self.parts_) {
                 const std::size_t at = i * self.bytes_ + p.offset;
