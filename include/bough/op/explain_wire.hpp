@@ -17,6 +17,8 @@ consteval bool explain_wire() {
     if constexpr (!WireType<T>) {
         static_assert(!std::is_reference_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>,
                       "bough: an element is a plain object type: drop the const, the volatile or the reference");
+        static_assert(!std::is_array_v<T>, "bough: the elements are arrays, as the rows of a matrix[4][3] are: give a "
+                                           "span of what they hold, std::span(&matrix[0][0], 4 * 3)");
         static_assert(!detail::is_address_v<T>,
                       "bough: an element must not be a pointer, an address means nothing on another rank: send what it "
                       "points to");

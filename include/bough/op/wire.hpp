@@ -38,8 +38,8 @@ inline constexpr bool is_address_v = std::is_pointer_v<T> || std::is_member_poin
 } // namespace detail
 
 template <class T>
-requires(std::is_object_v<T>&& std::is_trivially_copyable_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T> &&
-         !detail::is_address_v<T>) struct wire<T> {
+requires(std::is_object_v<T> && !std::is_array_v<T> && std::is_trivially_copyable_v<T> && !std::is_const_v<T> &&
+         !std::is_volatile_v<T> && !detail::is_address_v<T>) struct wire<T> {
     static constexpr std::size_t size = sizeof(T);
     static constexpr bool as_bytes = true; // memory and message are the same bytes
 
