@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Any_op: the run-time op does what the typed one does, and carries what it claims.
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/testing/op_archetype.hpp>
@@ -85,3 +86,15 @@ TEST_CASE("a runtime brings a function of its own", "[op]") {
 }
 
 } // namespace
+
+TEST_CASE("any_op: a null pointer to a function ends the program with a sentence, before anything is combined") {
+    using function = int (*)(int, int);
+    const auto said = bough_test::last_words_of([] {
+        const function none = nullptr;
+        (void)bough::make_any_op<int>(none);
+    });
+    CHECK(said.aborted);
+    CHECK(said.has("op: its function is null"));
+    const function add = [](int a, int b) { return a + b; };
+    CHECK(bough::make_any_op<int>(add));
+}

@@ -10,6 +10,7 @@
 #define BOUGH_OP_ANY_OP_HPP
 
 #include <bough/concepts/op.hpp>
+#include <bough/core/contract.hpp>
 #include <bough/op/combine.hpp>
 #include <bough/op/identity.hpp>
 #include <bough/op/traits.hpp>
@@ -17,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -73,6 +75,7 @@ constexpr const void* op_state_of(const O& op) noexcept {
 
 template <WireType T, Op<T> O>
 constexpr any_op make_any_op(const O& op) noexcept {
+    if constexpr (std::is_pointer_v<O>) BOUGH_EXPECTS(op != nullptr, "op: its function is null");
     return {&combine_bytes<O, T>,
             detail::op_state_of(op),
             wire_size_v<T>,
