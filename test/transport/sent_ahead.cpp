@@ -30,13 +30,15 @@ std::vector<status> ends_of_all(std::vector<T> transports, const F& program) {
     return ends;
 }
 
+struct load {
+    int messages;
+    std::size_t bytes;
+};
+
 template <class Make>
-void check_sent_ahead(const Make& make) {
-    struct load {
-        int messages;
-        std::size_t bytes;
-    };
-    for (const load l : {load{1, 8}, {20, 8}, {8, 16'384}, {4, 32'768}, {2, 65'536}, {3, 1'000'000}}) {
+void check_sent_ahead(const Make& make, const std::vector<load>& loads = {
+                                            {1, 8}, {20, 8}, {8, 16'384}, {4, 32'768}, {2, 65'536}, {3, 1'000'000}}) {
+    for (const load l : loads) {
         CAPTURE(l.messages, l.bytes);
         for (const status& s : ends_of_all(make(3), [&](auto t) {
                  return bough_test::early_messages_in_the_way(std::move(t), l.messages, l.bytes);
@@ -97,6 +99,35 @@ TEST_CASE("composite: broadcasts that have ended at their root leave room to an 
 
 TEST_CASE("shared_memory: what is sent ahead leaves its room to older operations") {
     check_sent_ahead([](rank_t ranks) { return bough_test::shared_ends(ranks); });
+}
+
+TEST_CASE(
+    "shared_memory: messages that stay with their sender leave slots to older operations, however few there are") {
+    // The first as by default with 64 ranks.
+    for (const shared_memory_options& o : {shared_memory_options{.slots = 16, .eager_bytes = 16'384},
+                                           {.slots = 256, .eager_bytes = 512},
+                                           {.slots = 2, .eager_bytes = 24},
+                                           {.slots = 1, .eager_bytes = 24}}) {
+        CAPTURE(o.slots, o.eager_bytes);
+        check_sent_ahead([&](rank_t ranks) { return bough_test::shared_ends(ranks, o); },
+                         {{30, 16'400}, {300, 520}, {3, 32}, {3, 8}});
+    }
+}
+
+TEST_CASE("shared_memory: a long message of a newer operation does not stop an older one of many messages") {
+    for (const status& s : ends_of_all(bough_test::shared_ends(2), [](auto t) {
+             communicator comm{std::move(t), {.timeout_ns = 20'000'000'000}};
+             std::vector<char> x(std::size_t{2} << 20), y(300'000); // y stays with its sender
+             const auto in_blocks = plan_broadcast(chain{}, {.size = 2, .blocks = 512});
+             operation older = start_broadcast(comm, std::span(x), root{0}, in_blocks), newer;
+             status first, second;
+             if (comm.rank() == 0) newer = start_broadcast(comm, std::span(y), root{0}, chain{});
+             older.wait(first);
+             if (comm.rank() == 1) newer = start_broadcast(comm, std::span(y), root{0}, chain{});
+             newer.wait(second);
+             return first ? first : second;
+         }))
+        CHECK(s.code == errc::ok);
 }
 
 TEST_CASE("tcp: what is sent ahead leaves its room to older operations") {

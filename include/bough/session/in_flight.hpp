@@ -164,7 +164,7 @@ public:
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return turns_.wanted = true, posted::would_block;
         const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
-        if (!oldest && !ahead_.fits(to, bytes.size(), bound)) {
+        if (!oldest && (keeps_place(to, bytes) || !ahead_.fits(to, bytes.size(), bound))) {
             ahead_.refused(to);
             if (op.record_.in != nullptr) op.record_.in->refused();
             return turns_.wanted = true, posted::would_block;
@@ -304,6 +304,13 @@ private:
             return ahead_.at_peer(transport_.early_bytes(to));
         else
             return ahead_.at_peer(0);
+    }
+    // Would this message hold up those of older operations, as long as its own has not started there?
+    bool keeps_place(rank_t to, std::span<const std::byte> bytes) const noexcept {
+        if constexpr (KeepsPlaces<T>)
+            return transport_.keeps_place(to, bytes);
+        else
+            return false;
     }
     static void note_send(session_operation& op, std::uint32_t step, rank_t to, std::uint64_t bytes, posted result) {
         if (result == posted::would_block) return op.record_.in->refused();

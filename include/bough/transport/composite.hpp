@@ -127,6 +127,15 @@ public:
             if (place == no_rank) return between_.end.early_bytes(peer);
         return 0;
     }
+    bool keeps_place(rank_t peer, std::span<const std::byte> bytes) const noexcept
+        requires(KeepsPlaces<Inside> || KeepsPlaces<Between>) {
+        const rank_t place = place_[peer];
+        if constexpr (KeepsPlaces<Inside>)
+            if (place != no_rank) return inside_.end.keeps_place(place, bytes);
+        if constexpr (KeepsPlaces<Between>)
+            if (place == no_rank) return between_.end.keeps_place(peer, bytes);
+        return false;
+    }
     bool forked() const noexcept requires(knows_forks<Inside> || knows_forks<Between>) {
         bool is_child = false;
         if constexpr (knows_forks<Inside>) is_child = is_child || inside_.end.forked();
