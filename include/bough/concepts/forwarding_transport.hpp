@@ -13,9 +13,9 @@
 //       std::uint64_t sends = 0;
 //   };
 // Beside what every transport has, it forwards claim, take_pieces, wait, flush and its counters, cores,
-// forked, way_of, early_bytes, keeps_place, and the costs by which plans are chosen, if the inner transport has them. A
-// derived transport that changes take changes take_pieces, too. One that keeps events back says `take_pieces(...) = delete`:
-// a piece can be read until the next poll of the inner transport only.
+// forked, way_of, early_bytes, keeps_place, and the costs by which plans are chosen, if the inner transport
+// has them. A derived transport that changes take changes take_pieces, too. One that keeps events back says
+// `take_pieces(...) = delete`: a piece can be read until the next poll of the inner transport only.
 // It does not forward the descriptor: a derived transport may have news that the descriptor does not
 // know of. Nor poll_from: that would go past the poll of the derived transport. So no operation runs
 // straight over a forwarding transport; all run in the engine (bough/engine/straight_run.hpp).
