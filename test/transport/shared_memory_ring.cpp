@@ -213,6 +213,86 @@ TEST_CASE("shared_memory: up to 64 long messages are in flight in a ring of more
     }
 }
 
+// Long messages that are read, or taken back, between short ones, and slots that are released in any order.
+TEST_CASE("shared_memory: whatever is held, released and taken back, each message comes once, whole and in its order") {
+    constexpr std::size_t longest = 2000, buffers = 80;
+    for (std::uint64_t trial = 0; trial != (bough_test::all() ? 2000u : 36u); ++trial) {
+        std::uint64_t dice = bough_test::seed() * 1'000'000 + trial * 10'000;
+        const auto draw = [&dice](std::uint64_t below) { return mixed(++dice) % below; };
+        const std::uint32_t slots = 1u << trial % 9;
+        const ring_memory memory({.ranks = 2, .slots = slots, .area_bytes = 1024});
+        std::vector<std::byte> heap(buffers * longest);
+        std::array<std::uint64_t, buffers> user{}; // of each part of the heap: the number of its message and 1; 0: none
+        shared_sender out(memory.view(), 512);
+        shared_receiver in(memory.view(), heap, true);
+        std::vector<std::pair<std::uint32_t, event>> held;
+        std::vector<bool> taken_back;
+        std::uint64_t sent = 0, came = 0;
+        std::uint32_t wrong = 0;
+        const auto push = [&] {
+            const bool is_long = mixed(sent + trial) % 3 == 0;
+            const std::size_t bytes = is_long ? longest - sent % 7 : length_of(sent, 512) % 513;
+            const auto at = static_cast<std::size_t>(std::find(user.begin(), user.end(), 0u) - user.begin());
+            if (is_long && at == buffers) return;
+            std::vector<std::byte> shorter(bytes);
+            std::byte* const data = is_long ? heap.data() + at * longest : shorter.data();
+            for (std::size_t i = 0; i != bytes; ++i) data[i] = byte_of(sent, i);
+            envelope tag;
+            tag.segment = static_cast<std::uint32_t>(sent);
+            const bool went = is_long ? out.push_long(tag, {data, bytes}, at, in_segment, at * longest)
+                                      : out.push(tag, {data, bytes});
+            if (!went) return;
+            if (is_long) user[at] = sent + 1;
+            taken_back.push_back(false);
+            ++sent;
+        };
+        const auto release = [&] {
+            if (held.empty()) return;
+            const auto one = held.begin() + static_cast<std::ptrdiff_t>(draw(held.size()));
+            const auto [index, e] = *one;
+            held.erase(one);
+            const bool is_mine = in.at(index).where == 0 || in.claim(index);
+            wrong += is_mine == taken_back[e.envelope.segment];
+            wrong += is_mine && !is_message(e.data, static_cast<std::size_t>(e.bytes), e.envelope.segment);
+            if (in.at(index).where != 0) wrong += in.give_back(index) != is_mine;
+            in.release(index);
+        };
+        const auto peek = [&] {
+            event e;
+            if (!in.peek(e, 0, 0)) return;
+            wrong += e.envelope.segment != came++;
+            held.emplace_back(static_cast<std::uint32_t>(e.id), e);
+        };
+        const auto ends = [&] {
+            std::array<event, 3> events;
+            for (std::size_t n = out.acknowledged(1, events); n-- != 0;) {
+                const auto at = static_cast<std::size_t>(events[n].id);
+                wrong += (events[n].code == errc::cancelled) != taken_back[static_cast<std::size_t>(user[at] - 1)];
+                user[at] = 0;
+                std::memset(heap.data() + at * longest, 0, longest);
+            }
+        };
+        const auto take_back = [&] {
+            const auto at = static_cast<std::size_t>(draw(buffers));
+            if (user[at] == 0) return;
+            const lent before = memory.view().head->states[lent_at(static_cast<std::uint32_t>(user[at] - 1) % slots)];
+            if (out.cancel(at, [](auto, auto) { return false; }) && before == lent::open)
+                taken_back[static_cast<std::size_t>(user[at] - 1)] = true;
+        };
+        for (int step = 0; step != 4000; ++step) {
+            const std::uint64_t what = draw(10);
+            what < 4 ? push() : what < 6 ? peek() : what < 8 ? release() : what < 9 ? ends() : take_back();
+        }
+        while (came != sent || !held.empty() || out.has_open()) peek(), release(), ends();
+        in.tell();
+        CAPTURE(slots, sent);
+        CHECK(wrong == 0);
+        CHECK_FALSE(in.broken());
+        CHECK(out.has_room());
+        CHECK(sent > 100);
+    }
+}
+
 TEST_CASE("shared_memory: a long message is had by its receiver or by its sender") {
     const ring_memory memory({.ranks = 2, .slots = 4, .area_bytes = 1024});
     std::vector<std::byte> heap(4096);
