@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 // One rank makes another call than the others, of the collectives whose data is cut by ranks, and of the
 // scans: every rank learns of it, from this call or from its next one, and nobody is told a wrong answer.
+#include "frontdoor/hear.hpp"
 #include "support/catch.hpp"
 #include "support/packed.hpp"
+#include "transport/shared_memory_world.hpp"
 #include <bough/algorithm/allgather/circulant.hpp>
 #include <bough/algorithm/exscan/inclusive_then_exclusive.hpp>
 #include <bough/algorithm/packed_trees.hpp>
@@ -25,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -178,4 +181,34 @@ TEST_CASE("mismatch: of packed trees", "[frontdoor]") {
                 });
                 CHECK(told == p);
             }
+}
+
+// Rank 1 is so far ahead that it no longer knows the call.
+TEST_CASE("mismatch: what differs is said of a call that its rank has forgotten") {
+    auto ends = bough_test::shared_ends(2, {.slots = 256});
+    std::atomic<bool> is_ahead{false};
+    status first, heard;
+    std::thread other([&] {
+        communicator comm{std::move(ends[1])};
+        std::vector<int> x(2);
+        status s;
+        reduce(comm, std::span(x), plus{}, root{0}, s);
+        for (int i = 0; i != 200; ++i) reduce(comm, std::span(x).first(1), plus{}, root{0}, s);
+        is_ahead = true;
+        is_ahead.notify_one();
+        test::hear_of_failure(comm, heard);
+    });
+    {
+        communicator comm{std::move(ends[0])};
+        is_ahead.wait(false);
+        std::vector<int> x(1);
+        reduce(comm, std::span(x), plus{}, root{0}, first);
+        other.join();
+    }
+    CHECK(first.code == errc::call_mismatch);
+    CHECK(first.mismatch == mismatch::count);
+    CHECK(first.peer == 1);
+    CHECK(first.operation == 1);
+    CHECK((heard.code == errc::call_mismatch || heard.cause == errc::call_mismatch));
+    CHECK(heard.mismatch == mismatch::count);
 }

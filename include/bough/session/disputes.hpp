@@ -68,11 +68,8 @@ public:
         made_call running;
         const made_call* mine = failure_.dispute().find(theirs);
         if (mine == nullptr) mine = find(flight_.find(theirs), theirs, running);
-        if (mine == nullptr) {
-            if (said.asks != 0) tell(peer, theirs, {});
-            return failure_.break_communicator(
-                theirs.context, {.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation});
-        }
+        // A call that this rank has forgotten, as it is far ahead: the peer has seen what differs, and will say so.
+        if (mine == nullptr) return tell(peer, theirs, {});
         // An answer without a signature carries this rank's own envelope: the message that opened
         // the dispute says more.
         if (said.known == 0 && failure_.dispute().is_with(peer) && failure_.dispute().find(theirs))
