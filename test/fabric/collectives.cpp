@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
+#include "support/two_late.hpp"
 
 #include <utility>
 #include <vector>
@@ -32,6 +33,16 @@ TEST_CASE("fabric: collectives are folds, bit by bit, for any number of ranks, o
             CAPTURE(options.provider, ranks, describe(report));
             CHECK(report.ok());
         }
+}
+
+TEST_CASE("fabric: long messages that nobody has taken leave the window to older operations") {
+    for (const fabric_options& provider : offered_here()) {
+        const launch_report report = launch(3, [&](job world) {
+            return bough_test::early_messages_in_the_way(fabric{world, provider}, 30, 20'000).code == errc::ok ? 0 : 1;
+        });
+        CAPTURE(provider.provider, describe(report));
+        CHECK(report.ok());
+    }
 }
 
 TEST_CASE("fabric: the provider that libfabric thinks best runs too") {

@@ -4,6 +4,7 @@
 #include "support/child_of_fork.hpp"
 #include "support/counted_new.hpp"
 #include "support/process_collectives.hpp"
+#include "support/two_late.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
@@ -96,6 +97,14 @@ void collectives(MPI_Comm world, const mpi_options& options) {
     allreduce(half, std::span(x), plus{});
     check(x[2999] == static_cast<long>((size + (me % 2 == 0 ? 1 : 0)) / 2), "allreduce of half the ranks", me);
     barrier(comm);
+}
+
+// Long messages that nobody has taken leave the window to older operations.
+void long_messages_ahead(MPI_Comm world) {
+    mpi link{world, {.window = 4}};
+    const rank_t me = link.rank();
+    if (link.size() != 3) return;
+    check(!bough_test::early_messages_in_the_way(std::move(link), 10, 100'000), "long messages ahead", me);
 }
 
 // The last rank forks amid its operations: its children call MPI for nothing.
@@ -475,6 +484,7 @@ int main(int argc, char** argv) {
             ways(MPI_COMM_WORLD, options);
         }
         given_up_takes(MPI_COMM_WORLD);
+        long_messages_ahead(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);
         failing_tests(MPI_COMM_WORLD);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // What ranks send ahead for newer operations does not stop older ones: over rings of shared memory, in which bytes run out
-// as well as messages, and over tcp, where nothing is in place.
+// as well as messages, over blocks of remote writes, and over tcp, where nothing is in place.
 #include "support/catch.hpp"
 #include "support/two_late.hpp"
 #include "transport/shared_memory_world.hpp"
 #include "transport/tcp_ranks.hpp"
+#include <bough/remote/in_process.hpp>
 #include <bough/transport/composite_tcp.hpp>
+#include <bough/transport/one_sided.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -128,6 +130,22 @@ TEST_CASE("shared_memory: a long message of a newer operation does not stop an o
              return first ? first : second;
          }))
         CHECK(s.code == errc::ok);
+}
+
+// Blocks of remote writes; long messages stay with their sender, too.
+TEST_CASE("one_sided: messages that stay with their sender leave blocks to older operations") {
+    for (const std::uint32_t blocks : {16u, 2u}) {
+        CAPTURE(blocks);
+        const one_sided_options options{.blocks = blocks, .block_bytes = 512};
+        check_sent_ahead(
+            [&](rank_t ranks) {
+                in_process_regions world(ranks, {.region_bytes = one_sided_bytes(ranks, options)});
+                std::vector<one_sided<in_process_regions::endpoint>> ends;
+                for (rank_t r = 0; r != ranks; ++r) ends.emplace_back(world.connect(r), options);
+                return ends;
+            },
+            {{30, 600}, {1, 100'000}, {20, 8}});
+    }
 }
 
 TEST_CASE("tcp: what is sent ahead leaves its room to older operations") {
