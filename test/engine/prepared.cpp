@@ -190,6 +190,34 @@ TEST_CASE("prepared: four lengths in turns are laid out once each, and the oldes
     CHECK(number_of(0) > first[3]);
 }
 
+TEST_CASE("prepared: layouts are kept beside one for which there is no memory") {
+    if (!bough_test::may_ask_for_huge_memory) return;
+    std::vector<step> steps = sends_of(input, 2);
+    steps.push_back(send_step(1, {scratch(0), 0, 2}));
+    std::array<std::byte, 64> memory{};
+    for (std::uint64_t lengths = 1; lengths != 7; ++lengths) { // fewer than are kept, as many, and more
+        CAPTURE(lengths);
+        prepared work(bind_steps(steps, 2));
+        std::vector<std::uint64_t> numbers;
+        for (std::uint64_t n = 0; n != lengths; ++n) {
+            run(work, {.input = memory.data(), .count = 20 - 2 * n, .element_bytes = 1});
+            numbers.push_back(work.layout_number());
+        }
+        CHECK_THROWS_AS(work.prepare({.count = std::uint64_t{1} << 60, .element_bytes = 8}), std::bad_alloc);
+        for (std::uint64_t n = 0; n != lengths; ++n) {
+            const bool again = work.prepare_again(numbers[n], memory.data(), nullptr);
+            CHECK(again == (n + 3 >= lengths));
+            if (!again) continue;
+            test::port port;
+            work.engine().start({.input = memory.data(), .count = 20 - 2 * n, .element_bytes = 1}, port);
+            CHECK(port.sent.at(1).data == memory.data() + 10 - n);
+        }
+        for (std::uint64_t n = 0; n != lengths; ++n)
+            CHECK(run(work, {.input = memory.data(), .count = 20 - 2 * n, .element_bytes = 1}).at(2).bytes ==
+                  20 - 2 * n);
+    }
+}
+
 TEST_CASE("prepared: a plan of many steps keeps one layout") {
     std::array<std::byte, 600> memory{};
     for (const block_t blocks : {256u, 257u}) {

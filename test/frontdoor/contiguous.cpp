@@ -43,6 +43,17 @@ struct window {
     int* data() const { return first; }
     std::size_t size() const { return count; }
 };
+// One of which const makes the elements const, and that says what it is.
+struct deep_view {
+    int* first;
+    int* data() { return first; }
+    const int* data() const { return first; }
+    std::size_t size() const { return 1; }
+};
+} // namespace
+template <>
+inline constexpr bool std::ranges::enable_view<deep_view> = true;
+namespace {
 
 static_assert(detail::SpanLike<std::vector<int>&> && detail::SpanLike<const std::vector<int>&> &&
               detail::SpanLike<std::array<int, 3>&> && detail::SpanLike<int (&)[3]> && detail::SpanLike<window&>);
@@ -51,11 +62,13 @@ static_assert(!detail::SpanLike<std::span<int>&> && !detail::SpanLike<std::span<
               !detail::SpanLike<status&> && !detail::SpanLike<root> && !detail::SpanLike<automatic> &&
               !detail::SpanLike<std::error_code&> && !detail::SpanLike<level_list>);
 // A container that is a temporary ends before what is started has read it; what a view shows does not.
-static_assert(detail::DyingContainer<std::vector<int>> && detail::DyingContainer<std::array<int, 3>> &&
-              detail::DyingContainer<std::string> && detail::DyingContainer<int[3]>);
+static_assert(detail::DyingContainer<std::vector<int>> && detail::DyingContainer<const std::vector<int>> &&
+              detail::DyingContainer<std::array<int, 3>> && detail::DyingContainer<std::string> &&
+              detail::DyingContainer<int[3]>);
 static_assert(!detail::DyingContainer<std::vector<int>&> && !detail::DyingContainer<const std::vector<int>&> &&
               !detail::DyingContainer<std::span<int>> && !detail::DyingContainer<std::string_view> &&
-              !detail::DyingContainer<window> && !detail::DyingContainer<int> && !detail::DyingContainer<plus>);
+              !detail::DyingContainer<window> && !detail::DyingContainer<deep_view> && !detail::DyingContainer<int> &&
+              !detail::DyingContainer<plus>);
 // What is in a temporary may be read, not written.
 static_assert(std::same_as<decltype(detail::as_span(std::declval<std::vector<int>>())), std::span<const int>>);
 static_assert(std::same_as<decltype(detail::as_span(std::declval<std::vector<int>&>())), std::span<int>>);

@@ -329,6 +329,19 @@ TEST_CASE("calls that differ in count or root alone are remembered side by side"
           }) == 0);
 }
 
+TEST_CASE("calls of several types with one plan are recorded with their own sizes") {
+    CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+              double x = 1;
+              float y = 1;
+              for (int turn = 0; turn != 4; ++turn) {
+                  bough::broadcast(comm, std::span(&x, 1), bough::root{0});
+                  check(comm.core()->reporter.recorded.latest()->bytes() == 8);
+                  bough::broadcast(comm, std::span(&y, 1), bough::root{0});
+                  check(comm.core()->reporter.recorded.latest()->bytes() == 4);
+              }
+          }) == 0);
+}
+
 TEST_CASE("calls of a few lengths with one plan go the short way in turns, those of more from their second time on") {
     CHECK(wrong_results(4, [&](auto& comm, auto&& check) {
               std::vector<double> x(64);

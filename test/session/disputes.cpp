@@ -301,6 +301,10 @@ TEST_CASE("dispute: who is asked for a call that it does not know says so, and l
     REQUIRE(answers.size() == 1);
     CHECK((answers[0].asks == 0 && answers[0].known == 0));
     CHECK_FALSE(a.rank.session.poison(0));
+    // Perhaps who asked leaves before it has told anybody.
+    a.pass(detail::dispute::patience_ns);
+    const status s = a.rank.session.poison(0);
+    CHECK((s.code == errc::call_mismatch && s.mismatch == mismatch::none && s.peer == 1 && s.operation == 77));
 }
 
 TEST_CASE("dispute: a caller that gives its operation up does not end it") {

@@ -132,6 +132,50 @@ TEST_CASE("shared_memory: a long message of a newer operation does not stop an o
         CHECK(s.code == errc::ok);
 }
 
+// The reduction is done in memory that all see: nothing of it is held up by what stays with its sender.
+TEST_CASE("shared_memory: a long message does not wait for an operation that late ranks hold up") {
+    std::atomic<bool> has_come{false};
+    const auto program = [&](auto t) {
+        communicator comm{std::move(t), {.timeout_ns = 20'000'000'000}};
+        std::vector<double> x(1, 1.0);
+        std::vector<char> y(20'000, static_cast<char>(comm.rank() == 0));
+        if (comm.rank() == 2) has_come.wait(false);
+        operation late = start_reduce(comm, std::span(x), plus{}, root{0}, automatic{.late_ranks = true});
+        operation whole = start_broadcast(comm, std::span(y), root{0}, flat{});
+        status first, second;
+        if (comm.rank() == 1) {
+            whole.wait(first);
+            has_come = true;
+            has_come.notify_one();
+        }
+        late.wait(second);
+        if (comm.rank() != 1) whole.wait(first);
+        if (!first && y.back() != 1) first.code = errc::protocol_error;
+        return first ? first : second;
+    };
+    for (const status& s : ends_of_all(bough_test::shared_ends(3, {.eager_bytes = 512}), program))
+        CHECK(s.code == errc::ok);
+}
+
+TEST_CASE("shared_memory: long messages of two communicators do not wait for each other") {
+    const auto program = [](auto t) {
+        communicator one{std::move(t), {.timeout_ns = 20'000'000'000}};
+        communicator two = duplicate(one);
+        std::vector<double> x(2'500, 1.0), y(2'500, 2.0);
+        const auto sum = [](auto& comm, auto& z) { return start_allreduce(comm, std::span(z), plus{}, chain{}); };
+        // Rank 0 starts them in another order than the others.
+        operation first = one.rank() == 0 ? sum(one, x) : sum(two, y);
+        operation second = one.rank() == 0 ? sum(two, y) : sum(one, x);
+        status a, b;
+        first.wait(a);
+        second.wait(b);
+        if (!a && (x.back() != 3 || y.back() != 6)) a.code = errc::protocol_error;
+        return a ? a : b;
+    };
+    for (const status& s : ends_of_all(bough_test::shared_ends(3, {.eager_bytes = 512}), program))
+        CHECK(s.code == errc::ok);
+}
+
 // Blocks of remote writes; long messages stay with their sender, too.
 TEST_CASE("one_sided: messages that stay with their sender leave blocks to older operations") {
     for (const std::uint32_t blocks : {16u, 2u}) {

@@ -184,7 +184,8 @@ private:
         const std::size_t scratch_before = scratch_.bytes();
         scratch_.lay_out(bound_, blocks);
         if (scratch_.bytes() != scratch_before) kept_.clear(); // their planes lie in memory that is gone
-        laid_out_.number = ++layouts_;                         // now, as memory may run out below
+        laid_out_.key.forget();                                // memory may run out below
+        laid_out_.number = ++layouts_;
         for (std::size_t k = 0; k != bound_.planes.size(); ++k) buffers_[2 + k] = scratch_.plane(k);
         for (std::size_t i = 0; i != places_.size(); i += 1 + bound_.places[i].parts)
             if (bound_.places[i].parts == 0)

@@ -7,8 +7,9 @@
 // session copies out when nothing else moves: half of early_limits. Where the peer cannot copy, the
 // bound is half of what the transport keeps by itself if it says so (KeepsEarly), and otherwise half
 // of early_limits and four messages, for which the transport must have memory. A message that is
-// longer than the bound is never sent ahead, nor one that its peer could not copy (KeepsPlaces): it would
-// hold up all that the oldest operation sends behind it. The oldest operation may always send. When an
+// longer than the bound is never sent ahead. One that its peer could not copy (KeepsPlaces) is not sent
+// ahead of older operations of its communicator: it would hold up all that these send behind it. (The
+// sender of messages, in_flight.hpp, sees to that.) The oldest operation may always send. When an
 // operation becomes the oldest, what it has sent ahead no longer counts. Limits should be equal on
 // all ranks.
 //

@@ -362,8 +362,7 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     work.prepare(c);
     if (!attendants_.empty()) [[unlikely]]
         flight_.prepare_for_older(work);
-    op.record_.how = {call_state::in_flight, errc::ok,
-                      static_cast<std::uint16_t>(std::min<std::uint64_t>(c.element_bytes, 0xffff))};
+    op.record_.how = {call_state::in_flight, errc::ok, op.recorded_size(c.element_bytes)};
     flight_.add(op);
     if (op.record_.in != nullptr) op.record_.in->begins(op.tag_.operation, op.signature_, op.record_.how);
     const bool is_late = SharesMemory<T> && late.places != nullptr;
@@ -395,7 +394,7 @@ bool session_core<T>::repeat(session_operation& op, const repeatable& what, std:
         failure_.may_refuse() || !work.prepare_again(what.layout, what.made.input, what.made.output) ||
         !may_go_straight(work))
         return false;
-    if (op.tag_.digest.hash != what.digest.hash) sign(op.tag_, op.signature_ = what.signature);
+    if (op.tag_.digest.hash != what.digest.hash) op.take_on(what.signature, what.made.element_bytes);
     flight_.renew(op, number, timeout_ns);
     contexts().start(op.tag_);
     flight_.add(op);

@@ -87,13 +87,21 @@ public:
     void open(const made_call& mine, const envelope& theirs, rank_t peer, std::uint64_t now_ns) noexcept {
         mine_ = mine;
         known_ = call_mismatch(mine.tag, theirs, peer);
-        peer_ = peer;
-        last_ns_ = deadline_after(now_ns, patience_ns);
+        begin(peer, now_ns);
+        knows_mine_ = true;
+    }
+    // The same for a call that this rank has forgotten. The peer has seen what differs, and will say so; but
+    // perhaps it leaves before that.
+    void open_for_forgotten(const envelope& theirs, rank_t peer, std::uint64_t now_ns) noexcept {
+        mine_ = {theirs, {}};
+        known_ = {.code = errc::call_mismatch, .peer = peer, .operation = theirs.operation};
+        begin(peer, now_ns);
+        knows_mine_ = false;
     }
     void close() noexcept { peer_ = no_rank; }
-    // This rank's side of the dispute; null if `tag` belongs to another call.
+    // This rank's side of the dispute; null if `tag` belongs to another call, or the call is forgotten.
     const made_call* find(const envelope& tag) const noexcept {
-        return is_open() && same_call(mine_.tag, tag) ? &mine_ : nullptr;
+        return is_open() && knows_mine_ && same_call(mine_.tag, tag) ? &mine_ : nullptr;
     }
     // What is known without an answer.
     const status& known() const noexcept { return known_; }
@@ -102,7 +110,13 @@ public:
     bool is_late(std::uint64_t now_ns) const noexcept { return is_open() && now_ns >= last_ns_; }
 
 private:
+    void begin(rank_t peer, std::uint64_t now_ns) noexcept {
+        peer_ = peer;
+        last_ns_ = deadline_after(now_ns, patience_ns);
+    }
+
     made_call mine_{};
+    bool knows_mine_ = false;
     status known_{};
     rank_t peer_ = no_rank;
     std::uint64_t last_ns_ = 0;

@@ -68,8 +68,10 @@ public:
         made_call running;
         const made_call* mine = failure_.dispute().find(theirs);
         if (mine == nullptr) mine = find(flight_.find(theirs), theirs, running);
-        // A call that this rank has forgotten, as it is far ahead: the peer has seen what differs, and will say so.
-        if (mine == nullptr) return tell(peer, theirs, {});
+        if (mine == nullptr) { // this rank is far ahead
+            if (!failure_.dispute().is_open()) failure_.dispute().open_for_forgotten(theirs, peer, transport_.now_ns());
+            return tell(peer, theirs, {});
+        }
         // An answer without a signature carries this rank's own envelope: the message that opened
         // the dispute says more.
         if (said.known == 0 && failure_.dispute().is_with(peer) && failure_.dispute().find(theirs))

@@ -164,7 +164,7 @@ public:
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return turns_.wanted = true, posted::would_block;
         const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
-        if (!oldest && (keeps_place(to, bytes) || !ahead_.fits(to, bytes.size(), bound))) {
+        if (!oldest && ((keeps_place(to, bytes) && is_behind_any(op)) || !ahead_.fits(to, bytes.size(), bound))) {
             ahead_.refused(to);
             if (op.record_.in != nullptr) op.record_.in->refused();
             return turns_.wanted = true, posted::would_block;
@@ -304,6 +304,17 @@ private:
             return ahead_.at_peer(transport_.early_bytes(to));
         else
             return ahead_.at_peer(0);
+    }
+    // Is there an older operation of the same communicator that may still send? (Those of others may have
+    // started in another order at the peer. To wait for them could be to wait for each other.)
+    bool is_behind_any(const session_operation& op) const noexcept {
+        for (std::size_t i = ended_; i != all_.size(); ++i) {
+            const session_operation& other = *all_[i];
+            if (other.tag_.context == op.tag_.context && other.may_send() &&
+                contexts::before(other.tag_.operation, op.tag_.operation))
+                return true;
+        }
+        return false;
     }
     // Would this message hold up those of older operations, as long as its own has not started there?
     bool keeps_place(rank_t to, std::span<const std::byte> bytes) const noexcept {

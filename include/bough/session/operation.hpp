@@ -132,6 +132,17 @@ private:
         record_.in->tell(e);
     }
 
+    static std::uint16_t recorded_size(std::uint64_t element_bytes) noexcept {
+        return static_cast<std::uint16_t>(element_bytes < 0xffff ? element_bytes : 0xffff);
+    }
+    // It is another call of its plan from now on.
+    void take_on(const call_signature& signature, std::uint64_t element_bytes) noexcept {
+        sign(tag_, signature_ = signature);
+        record_.how.element_bytes = recorded_size(element_bytes);
+    }
+    // May it have messages to send, now or later?
+    bool may_send() const noexcept { return !result_ && !waits_for_late() && !leaving_; }
+
     // For the child of a fork: this copy of the operation ends; the one of the parent goes on.
     void end_in_child() noexcept {
         result_ = {.code = errc::forked_child, .operation = tag_.operation};

@@ -5,6 +5,7 @@
 #define BOUGH_ENGINE_PREPARED_KEPT_LAYOUTS_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/moved_list.hpp>
 #include <bough/core/plain_list.hpp>
 #include <bough/core/step.hpp>
@@ -50,17 +51,24 @@ public:
             }
         return false;
     }
-    // Keeps the current layout, whose name is left without a key. Forgets the one that was made first, if
-    // there are too many.
+    // Keeps the current layout, whose name is left without a key and number. If there are too many, it takes the place
+    // of the one that was made first. If there is no memory, it is not kept.
     BOUGH_COLD void keep(layout_name& current, const plain_list<place_bytes>& places, std::byte* const* planes,
-                         std::size_t how_many_planes) {
-        kept now{{}, places, {}};
-        now.planes.assign(planes, planes + how_many_planes);
-        if (kept_.size() == most)
-            kept_.erase(std::min_element(kept_.begin(), kept_.end(),
-                                         [](const kept& a, const kept& b) { return a.name.number < b.name.number; }));
-        kept_.push_back(std::move(now));
-        kept_.back().name.swap_with(current);
+                         std::size_t how_many_planes) noexcept {
+        if (kept_.size() != most)
+            return ignore_exceptions([&] {
+                kept now{{}, places, {}};
+                now.planes.assign(planes, planes + how_many_planes);
+                kept_.push_back(std::move(now));
+                kept_.back().name.swap_with(current);
+            });
+        kept& first = *std::min_element(kept_.begin(), kept_.end(),
+                                        [](const kept& a, const kept& b) { return a.name.number < b.name.number; });
+        first.name.swap_with(current);
+        current.key.forget();
+        current.number = 0; // that of none
+        std::copy(places.begin(), places.end(), first.places.begin());
+        std::copy_n(planes, how_many_planes, first.planes.begin());
     }
     // The scratch planes have moved: no layout is where it was.
     void clear() noexcept { kept_.clear(); }

@@ -51,6 +51,7 @@ private:
         return (c.offsets.size() | c.row_offsets.size() | c.column_offsets.size() | c.placed.size()) != 0;
     }
     BOUGH_COLD void assign_offsets(const call& c) {
+        has_offsets_ = true; // also if memory runs out
         offsets_.assign(c.offsets.begin(), c.offsets.end());
         row_offsets_.assign(c.row_offsets.begin(), c.row_offsets.end());
         column_offsets_.assign(c.column_offsets.begin(), c.column_offsets.end());
