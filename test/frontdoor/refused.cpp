@@ -187,3 +187,26 @@ TEST_CASE("front doors: a call that one rank refuses fails on all, soon") {
             CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
         }
 }
+
+// None of them hears of the others' refusals before it has made its own.
+TEST_CASE("refused: a call that all ranks refuse is over for all, however many they refuse at a time") {
+    for (const std::uint32_t slots : {64u, 1u}) {
+        std::atomic<int> wrong{0};
+        in_process{3, {.slots = slots}}.run([&](auto transport) {
+            communicator comm{std::move(transport)};
+            std::vector<int> x(3, 1);
+            for (int round = 0; round != 3; ++round) {
+                for (int i = 0; i != 3'000; ++i) {
+                    status s;
+                    broadcast(comm, std::span(x), root{7}, s);
+                    wrong += s.code != errc::invalid_argument;
+                }
+                status s;
+                barrier(comm, s);
+                wrong += bool(s);
+            }
+        });
+        CAPTURE(slots);
+        CHECK(wrong == 0);
+    }
+}

@@ -51,16 +51,31 @@ TEST_CASE("refusals: the first peer that refused a call counts") {
     CHECK(all.why_theirs(call(5)).peer == 2);
 }
 
-TEST_CASE("refusals: the latest 64 of each kind are kept, however many there are") {
+TEST_CASE("refusals: the latest 1024 of each kind are kept, however many there are") {
     refusals all;
-    for (std::uint32_t i = 1; i <= 1000; ++i) {
-        all.mine(call(i), errc::invalid_argument);
+    for (std::uint32_t i = 1; i <= 3000; ++i) {
+        all.mine(call(2 * i), errc::invalid_argument); // the calls in between have started
         all.theirs(call(i, 1), {.code = errc::peer_aborted, .peer = i});
     }
-    CHECK(all.why_mine(call(936)) == errc::ok);
-    CHECK_FALSE(all.why_theirs(call(936, 1)));
-    for (std::uint32_t i = 937; i <= 1000; ++i) {
-        CHECK(all.why_mine(call(i)) == errc::invalid_argument);
+    CHECK(all.why_mine(call(2 * 1976)) == errc::ok);
+    CHECK_FALSE(all.why_theirs(call(1976, 1)));
+    for (std::uint32_t i = 1977; i <= 3000; ++i) {
+        CHECK(all.why_mine(call(2 * i)) == errc::invalid_argument);
+        CHECK(all.why_mine(call(2 * i - 1)) == errc::ok);
         CHECK(all.why_theirs(call(i, 1)).peer == i);
     }
+}
+
+TEST_CASE("refusals: all calls are kept that this rank has refused one behind the other") {
+    refusals all;
+    const std::uint32_t first = 0xffff'f000; // numbers begin again at 0
+    for (std::uint32_t i = 0; i != 100'000; ++i)
+        all.mine(call(first + i), i < 50'000 ? errc::invalid_argument : errc::unsupported);
+    for (const std::uint32_t i : {0u, 1u, 0xfffu, 0x1000u, 49'999u}) {
+        CHECK(all.why_mine(call(first + i)) == errc::invalid_argument);
+        CHECK(all.why_mine(call(first + i, 1)) == errc::ok);
+    }
+    for (const std::uint32_t i : {50'000u, 99'999u}) CHECK(all.why_mine(call(first + i)) == errc::unsupported);
+    CHECK(all.why_mine(call(first - 1)) == errc::ok);
+    CHECK(all.why_mine(call(first + 100'000)) == errc::ok);
 }

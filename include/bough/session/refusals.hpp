@@ -17,11 +17,19 @@ namespace bough::inline BOUGH_ABI {
 template <int>
 class basic_refusals {
 public:
+    // So many refusals of each kind are kept, the latest ones; of this rank, calls one behind the other with
+    // one error count as one. A notice of a peer may be heard long after this rank has refused the same call.
+    static constexpr std::size_t kept = 1024;
+
     // Remembers that this rank refuses a call with this error. What other ranks said about that
     // call no longer matters.
     void mine(const envelope& tag, errc why) {
         theirs_.erase_if([&](const refusal& r) { return r.is_of(tag); });
-        remember(mine_, {tag.operation, tag.context, {.code = why}});
+        if (!mine_.empty() && mine_.back().context == tag.context && mine_.back().said.code == why &&
+            tag.operation - mine_.back().operation == mine_.back().calls)
+            ++mine_.back().calls;
+        else
+            remember(mine_, {tag.operation, tag.context, {.code = why}});
     }
     // No peer has refused a call that this rank may still make.
     bool empty() const noexcept { return theirs_.empty(); }
@@ -48,10 +56,11 @@ private:
         std::uint32_t operation;
         std::uint16_t context;
         status said;
-        bool is_of(const envelope& tag) const noexcept { return operation == tag.operation && context == tag.context; }
+        std::uint32_t calls = 1; // from `operation` on
+        bool is_of(const envelope& tag) const noexcept {
+            return context == tag.context && tag.operation - operation < calls;
+        }
     };
-    static constexpr std::size_t kept = 64; // refusals, the latest ones
-
     static void remember(detail::plain_list<refusal>& all, const refusal& r) {
         if (all.size() == kept) all.erase(all.begin());
         all.push_back(r);
