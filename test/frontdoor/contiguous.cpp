@@ -23,6 +23,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -44,16 +45,12 @@ struct window {
     std::size_t size() const { return count; }
 };
 // One of which const makes the elements const, and that says what it is.
-struct deep_view {
+struct deep_view : std::ranges::view_base {
     int* first;
     int* data() { return first; }
     const int* data() const { return first; }
     std::size_t size() const { return 1; }
 };
-} // namespace
-template <>
-inline constexpr bool std::ranges::enable_view<deep_view> = true;
-namespace {
 
 static_assert(detail::SpanLike<std::vector<int>&> && detail::SpanLike<const std::vector<int>&> &&
               detail::SpanLike<std::array<int, 3>&> && detail::SpanLike<int (&)[3]> && detail::SpanLike<window&>);

@@ -165,7 +165,7 @@ struct watched {
 // The rules that the ranks, each a thread, see broken.
 std::vector<transport_rule> broken(rank_t ranks, flaw what, const testing::process_check& options) {
     std::vector<transport_rule> found(ranks);
-    in_process(ranks).run([&](auto end) {
+    in_process(ranks, {.slots = 8}).run([&](auto end) { // so few that some posts are refused
         const rank_t me = end.rank();
         found[me] = testing::check_transport_process(flawed{std::move(end), what}, options).rule;
     });
