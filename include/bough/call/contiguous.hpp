@@ -34,10 +34,9 @@ concept SpanLike = !is_span_v<std::remove_cvref_t<R>> && requires(R & range) {
 };
 
 // A container that ends with the expression in which it stands. One that is const makes its elements
-// const. A view does not: it does not own what it shows, and may say so as the ranges of std do.
+// const. A view does not: it does not own what it shows, and may say so as borrowed ranges do.
 template <class A, class Container = std::remove_const_t<A>>
 concept DyingContainer = !std::is_reference_v<A> && SpanLike<A> && !std::ranges::enable_borrowed_range<Container> &&
-                         !std::ranges::enable_view<Container> &&
                          (std::is_array_v<A> || !std::same_as<decltype(std::data(std::declval<Container&>())),
                                                               decltype(std::data(std::declval<const Container&>()))>);
 
