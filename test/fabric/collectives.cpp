@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "fabric/ranks.hpp"
+#include "support/any_order.hpp"
 #include "support/catch.hpp"
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
@@ -39,6 +40,16 @@ TEST_CASE("fabric: long messages that nobody has taken leave the window to older
     for (const fabric_options& provider : offered_here()) {
         const launch_report report = launch(3, [&](job world) {
             return bough_test::early_messages_in_the_way(fabric{world, provider}, 30, 20'000).code == errc::ok ? 0 : 1;
+        });
+        CAPTURE(provider.provider, describe(report));
+        CHECK(report.ok());
+    }
+}
+
+TEST_CASE("fabric: operations of several communicators may be started in any order") {
+    for (const fabric_options& provider : offered_here()) {
+        const launch_report report = launch(4, [&](job world) {
+            return bough_test::any_order(fabric{world, provider}, 7).code == errc::ok ? 0 : 1;
         });
         CAPTURE(provider.provider, describe(report));
         CHECK(report.ok());

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // Operations in flight of which the newer ones must not stop the older ones, however few slots there are.
+#include "support/any_order.hpp"
 #include "support/catch.hpp"
+#include "support/sample.hpp"
 #include "support/two_late.hpp"
 #include <bough/allreduce.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/group.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/operation.hpp>
 #include <bough/transport/in_process.hpp>
@@ -69,6 +72,51 @@ TEST_CASE(
         mine = bough_test::another_order(std::move(t));
     });
     for (const status& s : ends) CHECK(s.code == errc::ok);
+}
+
+TEST_CASE("start: operations of several communicators may be started in any order, however long they are") {
+    for (std::uint32_t n = 0; n != 12; ++n) {
+        const std::uint32_t seed = static_cast<std::uint32_t>(bough_test::seed()) * 100 + n;
+        const rank_t ranks = 2 + 2 * (n % 3);
+        CAPTURE(seed, ranks);
+        std::vector<status> ends(ranks);
+        in_process{ranks, {.slots = n % 4 == 3 ? 1u : 0u}}.run([&](auto t) {
+            status& mine = ends[t.rank()];
+            mine = bough_test::any_order(std::move(t), seed);
+        });
+        for (const status& s : ends) CHECK(s.code == errc::ok);
+    }
+}
+
+// The first operations ever: nobody knows that there will be others.
+TEST_CASE("start: what a root has started on one communicator does not stop what its peers wait for on another") {
+    for (const int count : {1, 70, 3'000}) {
+        const std::size_t length = count == 1 ? 2'000'000 : count == 70 ? 20'000 : 1;
+        CAPTURE(count, length);
+        std::vector<status> ends(2);
+        in_process{2}.run([&](auto t) {
+            communicator all{std::move(t), {.timeout_ns = 20'000'000'000}};
+            communicator two = duplicate(all);
+            status& mine = ends[all.rank()];
+            std::vector<std::int64_t> x(length, all.rank() == 0 ? 7 : 0);
+            int y = 1;
+            std::vector<operation> more;
+            const auto start = [&] {
+                for (int i = 0; i != count; ++i) more.push_back(start_broadcast(two, std::span(x), root{0}));
+            };
+            if (all.rank() == 0) start();
+            operation one = start_allreduce(all, std::span(&y, 1), plus{});
+            one.wait(mine);
+            if (all.rank() == 1) start();
+            for (operation& op : more) {
+                status s;
+                op.wait(s);
+                if (!mine) mine = s;
+            }
+            if (!mine && (y != 2 || x.back() != 7)) mine.code = errc::protocol_error;
+        });
+        for (const status& s : ends) CHECK(s.code == errc::ok);
+    }
 }
 
 TEST_CASE("start: thousands of operations may wait behind one whose peer is late") {

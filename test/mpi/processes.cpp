@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Runs under mpirun, with any MPI: every rank checks bough::mpi from its end. Prints one line per fault; status 1 if any.
 #include "mpi/gives_way.hpp"
+#include "support/any_order.hpp"
 #include "support/child_of_fork.hpp"
 #include "support/counted_new.hpp"
 #include "support/process_collectives.hpp"
@@ -105,6 +106,16 @@ void long_messages_ahead(MPI_Comm world) {
     const rank_t me = link.rank();
     if (link.size() != 3) return;
     check(!bough_test::early_messages_in_the_way(std::move(link), 10, 100'000), "long messages ahead", me);
+}
+
+// Operations of several communicators that each rank starts in an order of its own.
+void any_order(MPI_Comm world) {
+    for (std::uint32_t seed = 1; seed != 4; ++seed) {
+        mpi link{world, {.window = seed == 1 ? 4u : mpi_options{}.window}};
+        const rank_t me = link.rank();
+        if (link.size() == 1) return;
+        check(!bough_test::any_order(std::move(link), seed), "any order", me);
+    }
 }
 
 // The last rank forks amid its operations: its children call MPI for nothing.
@@ -485,6 +496,7 @@ int main(int argc, char** argv) {
         }
         given_up_takes(MPI_COMM_WORLD);
         long_messages_ahead(MPI_COMM_WORLD);
+        any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);
         failing_tests(MPI_COMM_WORLD);

@@ -22,7 +22,9 @@ constexpr early_limits limits{.bytes_per_peer = limit, .bytes = 100 * limit};
 struct books : ahead {
     explicit books(prepared& work, rank_t size, bool copies = true) : ahead(size, limits, copies) { prepare(work); }
     bool fits(rank_t to, std::uint64_t bytes) const { return ahead::fits(to, bytes, at_peer(kept)); }
-    void sent(prepared& work, rank_t to, std::uint64_t bytes) { ahead::sent(work, to, bytes, at_peer(kept)); }
+    std::uint64_t sent(prepared& work, rank_t to, std::uint64_t bytes) {
+        return ahead::sent(work, to, bytes, at_peer(kept));
+    }
     void ended(prepared& work, std::uint32_t number, std::uint16_t context = 0) {
         ahead::ended(work, call_of(number, context));
     }
@@ -192,4 +194,93 @@ TEST_CASE("ahead: an operation of which the peer has sent a message leaves nothi
     counted.ended(work, 1);
     CHECK(counted.fits(0, 49'000));
     CHECK_FALSE(counted.fits(2, 20'000));
+}
+
+TEST_CASE("ahead: a peer that has said that it has started an operation is sent as much as there is") {
+    prepared work = to_all(4), other = to_all(4);
+    books counted(work, 4);
+    counted.ask_about(work, books::call_of(5), 1); // all start all operations in one order
+    CHECK_FALSE(counted.has_noted());
+    counted.set_one_order(false);
+    CHECK(counted.sent(work, 1, 10'000) == 10'256);
+    CHECK(counted.sent(work, 1, 20'000) == 30'512);
+    counted.ask_about(work, books::call_of(5), 1);
+    counted.ask_about(work, books::call_of(5), 1); // once is enough
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 5}});
+    CHECK_FALSE(counted.has_started(work, 1));
+    CHECK_FALSE(counted.fits(1, 20'000));
+    counted.told(2, books::call_of(5)); // another peer, another call, another communicator
+    counted.told(1, books::call_of(4));
+    counted.told(1, books::call_of(5, 1));
+    CHECK_FALSE(counted.has_started(work, 1));
+    counted.told(1, books::call_of(5));
+    CHECK(counted.has_started(work, 1));
+    CHECK_FALSE(counted.has_started(work, 2));
+    CHECK(counted.fits(1, 49'000)); // others have the whole room
+    CHECK(counted.sent(work, 1, 1'000'000) == 0);
+    CHECK(counted.fits(1, 49'000));
+    counted.ask_about(work, books::call_of(5), 1); // it is known
+    CHECK_FALSE(counted.has_to_ask());
+    counted.ended(work, 5);
+    CHECK_FALSE(counted.has_noted());
+    CHECK(counted.fits(1, 49'000));            // nothing is left behind
+    CHECK_FALSE(counted.has_started(work, 1)); // its next run is another operation
+}
+
+TEST_CASE("ahead: whoever has heard from a peer in an operation knows that it has started it") {
+    prepared work(bind_plan(plan_allreduce(chain{}, {.size = 3}), 1));
+    books counted(work, 3);
+    counted.sent(work, 0, 30'000);
+    counted.sent(work, 2, 30'000);
+    CHECK_FALSE(counted.has_started(work, 0));
+    for (auto& channel : work.incoming()) channel.arrived = channel.peer == 0 ? 1 : 0;
+    counted.review(work, 2);
+    CHECK_FALSE(counted.fits(2, 20'000));
+    CHECK_FALSE(counted.fits(0, 20'000));
+    counted.review(work, 0);
+    CHECK(counted.fits(0, 49'000));
+    CHECK(counted.has_started(work, 0));
+    CHECK_FALSE(counted.has_started(work, 2));
+    counted.ended(work, 1);
+    CHECK_FALSE(counted.has_noted());
+    CHECK_FALSE(counted.fits(2, 20'000)); // left behind
+}
+
+TEST_CASE("ahead: of the operations of a communicator, the oldest asks") {
+    prepared a = to_all(2), b = to_all(2), c = to_all(2), d = to_all(2);
+    books counted(a, 2);
+    counted.set_one_order(false);
+    counted.ask_about(b, books::call_of(2), 1);
+    counted.ask_about(c, books::call_of(3), 1); // the peer starts 2 first
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 2}});
+    counted.ask_about(a, books::call_of(1), 1); // it may wait for this one
+    counted.ask_about(d, books::call_of(3, 1), 1);
+    auto asked = counted.questions();
+    std::sort(asked.begin(), asked.end(), [](const auto& x, const auto& y) { return x.context < y.context; });
+    CHECK(asked == std::vector<books::asked>{{1, 1}, {1, 3, 1}});
+    counted.told(1, books::call_of(1));
+    counted.told(1, books::call_of(2));
+    counted.ask_about(c, books::call_of(3), 1);
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 3}});
+    counted.ended(c, books::call_of(3).operation); // before the answer
+    counted.told(1, books::call_of(3));
+    CHECK_FALSE(counted.has_started(c, 1));
+    counted.ended(a, 1);
+    counted.ended(b, 2);
+    counted.ended(d, 3, 1);
+    CHECK_FALSE(counted.has_noted());
+}
+
+TEST_CASE("ahead: a question about an operation in flight is no batch of what was left behind") {
+    prepared work = to_all(2), next = to_all(2);
+    books counted(work, 2);
+    counted.set_one_order(false);
+    counted.ask_about(next, books::call_of(2), 1);
+    counted.sent(work, 1, 5'000);
+    counted.ended(work, 1);
+    counted.ended(next, 2);
+    CHECK(counted.fits(1, 44'000));
+    CHECK_FALSE(counted.fits(1, 45'000)); // what the first one has left still counts
+    counted.refused(1);
+    CHECK(counted.questions() == std::vector<books::asked>{{1, 1}});
 }

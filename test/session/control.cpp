@@ -22,7 +22,7 @@ namespace {
 // One rank: a transport, and all of a session that control messages need.
 struct rank_of {
     rank_of(const testing::loop_group& group, rank_t r)
-        : members(r, 3), messages(transport, members), transport(group.connect(r)), early(transport, {}) {}
+        : members(r, 3), messages(transport, members), early(transport, 3, {}), transport(group.connect(r)) {}
 
     void say(rank_t to, std::uint32_t number, std::size_t bytes = 4) {
         envelope call;
@@ -47,8 +47,8 @@ struct rank_of {
 
     detail::membership members;
     control<loop_end> messages;
-    loop_end transport;
     unexpected_messages<loop_end> early;
+    loop_end transport;
 };
 struct three {
     explicit three(const testing::loop_options& options = {}) : group(3, options) {}

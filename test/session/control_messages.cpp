@@ -37,7 +37,7 @@ envelope numbered(std::uint32_t operation) {
 TEST_CASE("control messages: a payload that lies in the arrival is copied, and its slot is free at once") {
     simulated world(2, {.slots = 1});
     auto sender = world.connect(0), receiver = world.connect(1);
-    unexpected_messages early(receiver, {});
+    unexpected_messages early(receiver, 2, {});
     control_messages in;
     for (std::uint32_t i = 0; i != 10; ++i) {
         const std::vector<std::byte> bytes = some_bytes(2 * i); // the first has none
@@ -60,7 +60,7 @@ TEST_CASE("control messages: a payload that lies in the arrival is copied, and i
 TEST_CASE("control messages: payloads that come later are given when they have come, each with its own envelope") {
     const testing::loop_group group(2, {.slots = 3});
     std::vector<testing::transport_archetype> ends = group.connect_all();
-    unexpected_messages early(ends[1], {});
+    unexpected_messages early(ends[1], 2, {});
     control_messages in;
     for (std::uint32_t i = 1; i <= 3; ++i)
         REQUIRE(ends[0].post_send(1, numbered(i), some_bytes(10 * i), i) == posted::complete);
@@ -85,7 +85,7 @@ TEST_CASE("control messages: payloads that come later are given when they have c
 TEST_CASE("control messages: a payload that its sender takes back is no message") {
     const testing::loop_group group(2);
     std::vector<testing::transport_archetype> ends = group.connect_all();
-    unexpected_messages early(ends[1], {});
+    unexpected_messages early(ends[1], 2, {});
     control_messages in;
     const std::vector<std::byte> bytes = some_bytes(200); // stays with its sender
     REQUIRE(ends[0].post_send(1, numbered(1), bytes, 1) == posted::pending);
@@ -104,7 +104,7 @@ TEST_CASE("control messages: a payload that its sender takes back is no message"
 TEST_CASE("control messages: memory of messages that were read serves for the next ones") {
     simulated world(2);
     auto sender = world.connect(0), receiver = world.connect(1);
-    unexpected_messages early(receiver, {});
+    unexpected_messages early(receiver, 2, {});
     control_messages in;
     in.reserve(1, 24);
     CHECK(in.room() == 1);

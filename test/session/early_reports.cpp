@@ -2,6 +2,7 @@
 // A rank asks a peer when it has started a call, and the peer answers when it has.
 #include "session/parts_of_session.hpp"
 #include "support/catch.hpp"
+#include <bough/algorithm/allreduce/tree.hpp>
 #include <bough/session/early_reports.hpp>
 
 #include <array>
@@ -19,6 +20,7 @@ struct rank_with_reports : test::parts_of_session {
         : parts_of_session(group, rank, 2), room(2, {.bytes_per_peer = 200'000, .bytes = 400'000}, true),
           reports(messages, members, room) {
         room.prepare(work);
+        room.set_one_order(false);
     }
     // An operation sends this message ahead, and ends.
     void leave_behind(std::uint32_t n, std::size_t bytes, std::uint16_t context = 0) {
@@ -122,4 +124,21 @@ TEST_CASE("early_reports: a question of a lost rank, or of an epoch that has end
         asks.reports.begin_epoch();
         CHECK(asks.fits(100'000 - 256));
     }
+}
+
+TEST_CASE("early_reports: who asks about an operation has started it") {
+    testing::loop_group group(2);
+    rank_with_reports zero(group, 0), one(group, 1);
+    zero.start_call(5);
+    zero.room.ask_about(zero.work, test::parts_of_session::call_of(5), 1);
+    zero.look();
+    prepared theirs(bind_plan(plan_allreduce(flat{}, {.size = 2}), 1));
+    one.room.prepare(theirs);
+    one.start_call(5);
+    one.room.ask_about(theirs, test::parts_of_session::call_of(5), 0);
+    CHECK(one.hear() == 1);
+    CHECK(one.room.has_started(theirs, 0)); // without an answer
+    one.look();
+    CHECK(zero.hear() == 1); // the answer: there was nothing left to be asked
+    CHECK(zero.room.has_started(zero.work, 1));
 }

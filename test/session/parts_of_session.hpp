@@ -32,9 +32,9 @@ struct parts_of_session {
     };
 
     parts_of_session(const bough::testing::loop_group& group, bough::rank_t rank, bough::rank_t size)
-        : members(rank, size), messages(transport, members), transport(group.connect(rank)),
-          running(transport, messages, size, {}), matched(transport, {}, members, messages, running),
-          failing(transport, members, messages, matched.early(), running) {}
+        : members(rank, size), messages(transport, members), early(transport, size, {}), transport(group.connect(rank)),
+          running(transport, messages, size, {}), matched(early, members, messages, running),
+          failing(transport, members, messages, early, running) {}
 
     static bough::envelope call_of(std::uint32_t n) {
         bough::envelope call;
@@ -78,6 +78,7 @@ struct parts_of_session {
 
     bough::detail::membership members;
     bough::detail::control<loop_end> messages;
+    bough::unexpected_messages<loop_end> early;
     loop_end transport;
     bough::detail::in_flight<loop_end> running;
     bough::detail::matching<loop_end> matched;

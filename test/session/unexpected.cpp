@@ -10,8 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 using namespace bough;
@@ -24,7 +26,7 @@ using link = simulated::endpoint;
 struct mailbox {
     explicit mailbox(const early_limits& limits = {}, std::uint32_t slots = 16)
         : world(3, {.slots = slots}), ends{world.connect(0), world.connect(1), world.connect(2)},
-          early(ends[0], limits) {}
+          early(ends[0], 3, limits) {}
 
     // Sends a message, and gives the event of its arrival.
     event arrival(rank_t from, std::uint64_t number) {
@@ -62,6 +64,51 @@ struct mailbox {
 };
 constexpr std::uint64_t many = 12; // more than stay in place
 
+// Messages can only be taken, and each take ends with a later poll.
+struct late_end : testing::transport_archetype {
+    explicit late_end(testing::transport_archetype&& end) : transport_archetype(std::move(end)) {}
+    bool claim(std::uint64_t) { return false; }
+};
+struct late_mailbox {
+    explicit late_mailbox(const early_limits& limits = {}, std::uint32_t slots = 4)
+        : group(2, {.slots = slots, .eager_bytes = 8}), early(mine, 2, limits), mine(group.connect(0)),
+          theirs(group.connect(1)) {}
+
+    // Rank 1 sends a message of this call. Says whether there was room for it.
+    bool send(std::uint32_t number, std::vector<std::byte> bytes, std::uint32_t segment = 0) {
+        sent.push_back(std::move(bytes)); // the transport reads it there
+        return theirs.post_send(0, call_of(number, segment), sent.back(), number) != posted::would_block;
+    }
+    // Keeps what has come. Returns the calls that may be used now, as their payloads have come.
+    std::vector<std::uint32_t> poll() {
+        std::vector<std::uint32_t> calls;
+        std::array<event, 8> found;
+        const std::size_t count = mine.poll(found);
+        for (std::size_t i = 0; i != count; ++i) {
+            envelope call;
+            if (found[i].what == event::kind::arrived)
+                early.keep(found[i]);
+            else if (early.owns(found[i]) && early.taken(found[i], call))
+                calls.push_back(call.operation);
+        }
+        return calls;
+    }
+    static envelope call_of(std::uint32_t number, std::uint32_t segment = 0) {
+        envelope call;
+        call.operation = number;
+        call.segment = segment;
+        return call;
+    }
+    bool next(event& e, std::uint32_t number) { return early.next_of(e, call_of(number)); }
+
+    testing::loop_group group;
+    std::deque<std::vector<std::byte>> sent;
+    unexpected_messages<late_end> early;
+    late_end mine;
+    testing::transport_archetype theirs;
+};
+std::vector<std::byte> bytes_of(std::uint32_t number) { return std::vector<std::byte>(300, std::byte(number)); }
+
 } // namespace
 
 TEST_CASE("unexpected: a few messages of a sender stay where they landed; more are copied out, all of that sender's") {
@@ -96,7 +143,7 @@ TEST_CASE("unexpected: messages behind which a usable one came are copied out at
     box.early.overtaken(1);
     CHECK(box.in_place(1) == 0);
     CHECK(box.in_place(2) == 1);
-    box.early.copy_all();
+    box.early.copy_all(true);
     CHECK(box.in_place(2) == 0);
     box.take(1, 1);
     box.take(2, 2);
@@ -107,11 +154,11 @@ TEST_CASE("unexpected: a message that an operation holds is copied out as others
     mailbox box;
     const event e = box.arrival(1, 77);
     held_message held{.data = e.data, .bytes = e.bytes, .handle = e.id, .peer = e.peer, .present = true};
-    box.early.detach(held);
+    box.early.detach(held, true);
     CHECK(held.handle != e.id);
     CHECK(held.data != e.data);
     const held_message copy = held;
-    box.early.detach(held);
+    box.early.detach(held, true);
     CHECK(held.handle == copy.handle);
     std::uint64_t came = 0;
     std::memcpy(&came, held.data, sizeof came);
@@ -155,7 +202,7 @@ TEST_CASE("unexpected: messages that are dropped are released, wherever they are
     mailbox box({}, 4);
     for (int round = 0; round != 3; ++round) {
         box.keep(1, 1);
-        box.early.copy_all();
+        box.early.copy_all(true);
         box.keep(1, 2);
         box.keep(2, 3);
         CHECK(box.early.any([](const event& e) { return e.envelope.operation == 2; }));
@@ -170,7 +217,7 @@ TEST_CASE("unexpected: messages that are dropped are released, wherever they are
 TEST_CASE("unexpected: where payloads come later, nothing is copied") {
     const testing::loop_group group(2, {.slots = 20});
     std::vector<testing::transport_archetype> ends = group.connect_all();
-    unexpected_messages early(ends[1], {});
+    unexpected_messages early(ends[1], 2, {});
     for (std::uint32_t i = 0; i != many; ++i) {
         envelope tag;
         tag.operation = i;
@@ -180,9 +227,143 @@ TEST_CASE("unexpected: where payloads come later, nothing is copied") {
         early.keep(found[0]);
     }
     early.overtaken(0);
-    early.copy_all();
+    early.copy_all(true);
     CHECK(early.copied_bytes() == 0);
     CHECK(early.count([](const event&) { return true; }) == many);
     CHECK(early.drop([](const event&) { return true; }) == many);
     for (std::uint32_t i = 0; i != 20; ++i) CHECK(ends[0].post_send(1, {}, {}, i) == posted::complete); // all slots
+}
+
+TEST_CASE("unexpected: a payload that is with its sender is taken when nothing comes, and gives its slot back") {
+    late_mailbox box({}, 1);
+    REQUIRE(box.send(1, bytes_of(1)));
+    CHECK(box.poll().empty());
+    box.early.copy_all(false); // too soon
+    CHECK(box.early.copied_bytes() == 0);
+    CHECK_FALSE(box.send(2, bytes_of(2)));
+    box.early.copy_all(true);
+    CHECK(box.early.copied_bytes() >= 300);
+    event e;
+    CHECK_FALSE(box.next(e, 1)); // under way
+    CHECK(box.early.has(box.call_of(1)));
+    CHECK(box.poll() == std::vector<std::uint32_t>{1});
+    REQUIRE(box.send(2, bytes_of(2)));
+    REQUIRE(box.next(e, 1));
+    CHECK(box.early.claim(e.id));
+    CHECK(std::equal(e.data, e.data + e.bytes, bytes_of(1).begin()));
+    CHECK(e.bytes == 300);
+    box.early.release(e.id);
+    CHECK(box.early.copied_bytes() == 0);
+    CHECK_FALSE(box.early.has(box.call_of(1)));
+}
+
+TEST_CASE("unexpected: messages of a call stay behind one of it that is under way") {
+    late_mailbox box({}, 4);
+    REQUIRE(box.send(7, bytes_of(1)));
+    CHECK(box.poll().empty());
+    box.early.copy_all(true);
+    REQUIRE(box.send(7, bytes_of(2), 1));
+    CHECK(box.poll() == std::vector<std::uint32_t>{7}); // and the second one was kept
+    event e;
+    REQUIRE(box.next(e, 7));
+    CHECK(e.envelope.segment == 0);
+    box.early.release(e.id);
+    REQUIRE(box.next(e, 7));
+    CHECK(e.envelope.segment == 1);
+    CHECK(e.data == nullptr); // it is still with its sender
+    box.early.release(e.id);
+    CHECK(box.early.empty());
+}
+
+TEST_CASE("unexpected: one that is dropped while it is under way keeps its memory until the end") {
+    late_mailbox box({}, 4);
+    for (int round = 0; round != 3; ++round) {
+        REQUIRE(box.send(1, bytes_of(1)));
+        CHECK(box.poll().empty());
+        box.early.copy_all(true);
+        CHECK(box.early.drop([](const event&) { return true; }) == 1);
+        CHECK(box.early.empty());
+        CHECK(box.early.copied_bytes() >= 300);
+        CHECK(box.poll().empty()); // nobody is to hear of it
+        CHECK(box.early.copied_bytes() == 0);
+    }
+    CHECK(box.early.allocations() < 4);
+}
+
+TEST_CASE("unexpected: one that is taken out and kept again while it is under way is still found at its end") {
+    late_mailbox box;
+    REQUIRE(box.send(1, bytes_of(1)));
+    CHECK(box.poll().empty());
+    box.early.copy_all(true);
+    event e;
+    REQUIRE(box.early.next(e, [](const event&) { return true; }));
+    box.early.keep(e);
+    CHECK_FALSE(box.next(e, 1));
+    CHECK(box.poll() == std::vector<std::uint32_t>{1});
+    REQUIRE(box.next(e, 1));
+    CHECK(std::equal(e.data, e.data + e.bytes, bytes_of(1).begin()));
+    box.early.release(e.id);
+}
+
+TEST_CASE("unexpected: a payload that its sender takes back while it is under way cannot be claimed") {
+    late_mailbox box;
+    REQUIRE(box.send(1, bytes_of(1)));
+    CHECK(box.poll().empty());
+    box.early.copy_all(true);
+    REQUIRE(box.theirs.cancel(1) == errc::ok);
+    CHECK(box.poll() == std::vector<std::uint32_t>{1});
+    event e;
+    REQUIRE(box.next(e, 1));
+    CHECK_FALSE(box.early.claim(e.id));
+    box.early.release(e.id);
+    CHECK(box.early.copied_bytes() == 0);
+    REQUIRE(box.send(2, {})); // its memory serves again, and is as good as new
+    CHECK(box.poll().empty());
+}
+
+TEST_CASE("unexpected: messages of the session itself are not taken") {
+    late_mailbox box;
+    REQUIRE(box.send(1, bytes_of(1), unexpected_messages<late_end>::first_of_session));
+    CHECK(box.poll().empty());
+    box.early.copy_all(true);
+    CHECK(box.early.copied_bytes() == 0);
+}
+
+TEST_CASE("unexpected: an operation gets the payload of a message that it holds when that has come") {
+    late_mailbox box({}, 1);
+    std::vector<std::byte> into(300);
+    const auto arrives = [&] {
+        REQUIRE(box.send(1, bytes_of(5)));
+        std::array<event, 1> found;
+        REQUIRE(box.mine.poll(found) == 1);
+        const event& e = found[0];
+        return held_message{.data = e.data, .bytes = e.bytes, .handle = e.id, .peer = e.peer, .present = true};
+    };
+    held_message held = arrives();
+    const std::uint64_t handle = held.handle;
+    box.early.detach(held, false);
+    CHECK(held.handle == handle);
+    box.early.detach(held, true);
+    CHECK(held.handle != handle);
+    CHECK(held.data == nullptr);
+    CHECK(box.early.take(held.handle, into, 1) == posted::would_block);
+    CHECK(box.early.take_pieces(held.handle, 4, 1) == posted::would_block);
+    CHECK(box.poll().empty());
+    CHECK(box.early.take(held.handle, into, 1) == posted::complete);
+    CHECK(into == bytes_of(5));
+    CHECK(box.early.copied_bytes() == 0);
+
+    held = arrives(); // and one that it gives up
+    box.early.detach(held, true);
+    box.early.release(held.handle);
+    CHECK(box.poll().empty());
+    CHECK(box.early.copied_bytes() == 0);
+
+    held = arrives(); // and one that its sender takes back
+    box.early.detach(held, true);
+    REQUIRE(box.theirs.cancel(1) == errc::ok);
+    CHECK(box.poll().empty());
+    CHECK(box.early.take(held.handle, into, 1) == posted::failed);
+    box.early.release(held.handle);
+    CHECK(box.early.copied_bytes() == 0);
 }

@@ -459,25 +459,6 @@ struct sleeps_on : in_process::endpoint {
     explicit sleeps_on(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
     void wake(rank_t) {}
 };
-// Long messages can only be taken.
-struct shows_nothing_long : in_process::endpoint {
-    explicit shows_nothing_long(in_process::endpoint end) : in_process::endpoint(std::move(end)) {}
-    static constexpr std::size_t most_shown = 100;
-    static bool hide(event& e) {
-        if (e.what == event::kind::arrived && e.bytes > most_shown) e.data = nullptr;
-        return true;
-    }
-    bool poll_from(rank_t from, event& e) { return in_process::endpoint::poll_from(from, e) && hide(e); }
-    std::size_t poll(std::span<event> events) {
-        const std::size_t found = in_process::endpoint::poll(events);
-        for (event& e : events.first(found)) hide(e);
-        return found;
-    }
-};
-struct shows_nothing_long_and_says_so : shows_nothing_long {
-    using shows_nothing_long::shows_nothing_long;
-    bool keeps_place(rank_t, std::span<const std::byte> bytes) const { return bytes.size() > most_shown; }
-};
 template <class End>
 transport_rule broken_by() {
     return check_transport(
@@ -504,11 +485,6 @@ TEST_CASE("transport conformance: common memory is the same for all, and who is 
     CHECK(broken_by<has_memory_of_its_own>() == transport_rule::common_memory);
     CHECK(broken_by<has_too_much_memory>() == transport_rule::common_memory);
     CHECK(broken_by<sleeps_on>() == transport_rule::common_memory);
-}
-
-TEST_CASE("transport conformance: a message that can only be taken is one that keeps its place") {
-    CHECK(broken_by<shows_nothing_long>() == transport_rule::keeps_place);
-    CHECK(broken_by<shows_nothing_long_and_says_so>() == transport_rule::none);
 }
 
 TEST_CASE("transport conformance: what is pending when a rule is broken lives as long as the ends") {

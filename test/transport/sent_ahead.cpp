@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // What ranks send ahead for newer operations does not stop older ones: over rings of shared memory, in which bytes run out
 // as well as messages, over blocks of remote writes, and over tcp, where nothing is in place.
+#include "support/any_order.hpp"
 #include "support/catch.hpp"
+#include "support/sample.hpp"
 #include "support/two_late.hpp"
 #include "transport/shared_memory_world.hpp"
 #include "transport/tcp_ranks.hpp"
@@ -81,6 +83,53 @@ TEST_CASE("tcp: broadcasts that have ended at their root leave room to an older 
     check_left_behind([](rank_t ranks) { return test_tcp::ends_of(ranks); });
     check_left_behind(
         [](rank_t ranks) { return test_tcp::ends_of(ranks, {.unexpected_bytes_per_peer = std::uint64_t{256} << 10}); });
+}
+
+namespace {
+
+template <class Make>
+void check_any_order(const Make& make) {
+    for (std::uint32_t n = 0; n != 6; ++n) {
+        const std::uint32_t seed = static_cast<std::uint32_t>(bough_test::seed()) * 100 + n;
+        const rank_t ranks = 2 + 2 * (n % 3);
+        CAPTURE(seed, ranks);
+        for (const status& s :
+             ends_of_all(make(ranks), [&](auto t) { return bough_test::any_order(std::move(t), seed); }))
+            CHECK(s.code == errc::ok);
+    }
+}
+
+} // namespace
+
+TEST_CASE("shared_memory: operations of several communicators may be started in any order") {
+    check_any_order([](rank_t ranks) { return bough_test::shared_ends(ranks); });
+    for (const std::uint32_t slots : {16u, 1u})
+        check_any_order(
+            [&](rank_t ranks) { return bough_test::shared_ends(ranks, {.slots = slots, .eager_bytes = 24}); });
+}
+
+TEST_CASE("tcp: operations of several communicators may be started in any order") {
+    check_any_order([](rank_t ranks) { return test_tcp::ends_of(ranks); });
+    check_any_order(
+        [](rank_t ranks) { return test_tcp::ends_of(ranks, {.unexpected_bytes_per_peer = std::uint64_t{256} << 10}); });
+}
+
+TEST_CASE("composite: operations of several communicators may be started in any order") {
+    check_any_order([](rank_t ranks) {
+        return bough_test::joined_ends<shared_memory_tcp>(ranks, [](rank_t r, auto& wire, status& result) {
+            return join_composite(wire, {.node = std::to_string(r / 2)}, result);
+        });
+    });
+}
+
+TEST_CASE("one_sided: operations of several communicators may be started in any order") {
+    const one_sided_options options{.blocks = 8, .block_bytes = 512};
+    check_any_order([&](rank_t ranks) {
+        in_process_regions world(ranks, {.region_bytes = one_sided_bytes(ranks, options)});
+        std::vector<one_sided<in_process_regions::endpoint>> ends;
+        for (rank_t r = 0; r != ranks; ++r) ends.emplace_back(world.connect(r), options);
+        return ends;
+    });
 }
 
 TEST_CASE("shared_memory, tcp: two communicators may be used in another order on another rank") {

@@ -169,10 +169,6 @@ consteval bool explain_optional_members() {
     if constexpr (!KeepsEarly<T> && requires { &T::early_bytes; })
         static_assert(detail::no_transport<T>, "bough: a Transport's early_bytes, if it has them, are "
                                                "`std::uint64_t early_bytes(rank_t peer) const`");
-    if constexpr (!KeepsPlaces<T> && requires { &T::keeps_place; })
-        static_assert(detail::no_transport<T>,
-                      "bough: a Transport's keeps_place, if it has one, is `bool keeps_place(rank_t peer, "
-                      "std::span<const std::byte> bytes) const`");
     if constexpr (!KnowsForks<T> && requires { &T::forked; })
         static_assert(detail::no_transport<T>, "bough: a Transport's forked, if it has one, is `bool forked() const`");
     if constexpr (!GatheringTransport<T> && requires { &T::unsent; }) return explain_gathering_transport<T>();

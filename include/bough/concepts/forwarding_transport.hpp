@@ -13,7 +13,7 @@
 //       std::uint64_t sends = 0;
 //   };
 // Beside what every transport has, it forwards claim, take_pieces, wait, flush and its counters, cores,
-// forked, way_of, early_bytes, keeps_place, and the costs by which plans are chosen, if the inner transport
+// forked, way_of, early_bytes, and the costs by which plans are chosen, if the inner transport
 // has them. A derived transport that changes take changes take_pieces, too. One that keeps events back says
 // `take_pieces(...) = delete`: a piece can be read until the next poll of the inner transport only.
 // It does not forward the descriptor: a derived transport may have news that the descriptor does not
@@ -51,9 +51,6 @@ public:
         return inner_.way_of(peer, bytes, combines);
     }
     std::uint64_t early_bytes(rank_t peer) const noexcept requires KeepsEarly<T> { return inner_.early_bytes(peer); }
-    bool keeps_place(rank_t peer, std::span<const std::byte> bytes) const noexcept requires KeepsPlaces<T> {
-        return inner_.keeps_place(peer, bytes);
-    }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return inner_.post_send(to, tag, bytes, id);

@@ -320,13 +320,6 @@ template <class T>
 concept KeepsEarly = requires(const T& t, rank_t peer) {
     { t.early_bytes(peer) } -> std::same_as<std::uint64_t>;
 };
-// Is a message to this peer one that the peer cannot copy out before it can use it, in a transport that is
-// in place? Until then it keeps its place, and later messages may have to wait. A session sends such a
-// message only if no older operation of its communicator may still send (bough/session/ahead.hpp).
-template <class T>
-concept KeepsPlaces = requires(const T& t, rank_t peer, std::span<const std::byte> bytes) {
-    { t.keeps_place(peer, bytes) } -> std::same_as<bool>;
-};
 // Is this a forked child, in which nothing may be sent any more?
 template <class T>
 concept KnowsForks = requires(const T& t) {

@@ -48,7 +48,8 @@ struct held_message {
     bool in_pieces = false; // its receive combines it piece by piece: so far, `handle` bytes
 };
 
-// Through it the engine moves the messages of its steps. `bytes` is the length of `data` and of `into`.
+// Through it the engine moves the messages of its steps. `bytes` is the length of `data` and of `into`. If
+// take() says would_block, the owner calls retry() later.
 template <class P>
 concept EnginePort = requires(P& port, std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data,
                               std::uint64_t bytes, const held_message& held, std::byte* into) {
@@ -361,6 +362,10 @@ private:
             return;
         }
         const posted result = port.take(held, at(s.out), held.bytes, i);
+        if (result == posted::would_block) { // the session makes way with it just now
+            memory_.blocked[blocked_++] = i;
+            return;
+        }
         if (result != posted::complete && result != posted::pending)
             return fail(errc::peer_aborted, i); // its length is right, so its sender took it back
         held.present = false;

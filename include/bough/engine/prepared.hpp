@@ -59,7 +59,7 @@ public:
         buffers_[0] = const_cast<std::byte*>(c.input);
         buffers_[1] = c.output;
         if (!engine_.done()) { // the last run ended with its session: what it sent ahead does not count
-            for (outgoing_channel& channel : outgoing_) channel.ahead = 0;
+            for (outgoing_channel& channel : outgoing_) channel = {.peer = channel.peer};
             engine_.forget();
         }
         if (!laid_out_.key.is_of(c)) find_layout(c);
@@ -119,11 +119,12 @@ public:
         std::uint32_t arrived = 0;
     };
     detail::plain_list<incoming_channel>& incoming() noexcept { return incoming_; }
-    // What this operation has sent to one peer. `ahead`: bytes while it was not the oldest
-    // (bough/session/ahead.hpp). `last`: where its last message ends in a transport that gathers
-    // (bough/session/departures.hpp).
+    // What this operation has sent to one peer. `ahead`: bytes that count as sent ahead, and whether this rank
+    // has asked the peer if it has started the operation, or knows that it has (bough/session/ahead.hpp).
+    // `last`: where its last message ends in a transport that gathers (bough/session/departures.hpp).
     struct outgoing_channel {
         rank_t peer = no_rank;
+        bool has_asked = false, has_started = false;
         std::uint64_t ahead = 0, last = 0;
     };
     detail::plain_list<outgoing_channel>& outgoing() noexcept { return outgoing_; }

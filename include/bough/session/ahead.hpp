@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSL-1.0
-// Ahead: bounds what a rank may send for operations that are not its oldest in flight.
+// Ahead: bounds what a rank may send for operations that its peer may not have started.
 //
 // A peer that is late has started none of them, and keeps what comes for them. Without a bound,
-// that would fill the transport: the oldest operation, in which the peer may be waiting, could not
-// send any more, and nobody would go on. So what is sent ahead to one peer is bounded by what its
-// session copies out when nothing else moves: half of early_limits. Where the peer cannot copy, the
+// that would fill the transport: an operation in which the peer may be waiting could not send any
+// more, and nobody would go on. So what is sent ahead to one peer is bounded by what its session takes
+// out of the transport when nothing else moves: half of early_limits. Where the peer cannot do that, the
 // bound is half of what the transport keeps by itself if it says so (KeepsEarly), and otherwise half
-// of early_limits and four messages, for which the transport must have memory. A message that is
-// longer than the bound is never sent ahead. One that its peer could not copy (KeepsPlaces) is not sent
-// ahead of older operations of its communicator: it would hold up all that these send behind it. (The
-// sender of messages, in_flight.hpp, sees to that.) The oldest operation may always send. When an
-// operation becomes the oldest, what it has sent ahead no longer counts. Limits should be equal on
+// of early_limits and four messages, for which the transport must have memory. Limits should be equal on
 // all ranks.
+//
+// An operation sends as much as it likes to a peer that has started it. A rank knows that if it has had a
+// message of the operation from that peer, or if the peer has said so. (in_flight.hpp says when there is no
+// bound, and when the peer is asked.)
 //
 // An operation may end before its peer has started it, as a broadcast does at its root. What it has
 // sent ahead is left behind there, and counts on, together with what others of its communicator have
@@ -57,6 +57,10 @@ public:
         return {std::min(bound_.most, kept_by_transport / 2), early_message_bytes};
     }
 
+    // Is there only one communicator, so that all ranks start all operations in one order? At first there is.
+    void set_one_order(bool is_so) noexcept { has_one_order_ = is_so; }
+    bool has_one_order() const noexcept { return has_one_order_; }
+
     // Makes room for the peers of `by`: the functions below do not allocate.
     void prepare(prepared& by) {
         const auto& channels = by.outgoing(); // by peer
@@ -67,34 +71,73 @@ public:
         const std::uint64_t used = to < peers_.size() ? peers_[to].in_flight + peers_[to].left : 0;
         return used <= b.most && cost(bytes, b) <= b.most - used;
     }
-    // Pre: prepare(by) was called, and `to` is one of its peers.
-    void sent(prepared& by, rank_t to, std::uint64_t bytes, const bound& b) noexcept {
+    // A message of `by` was sent. It counts unless the peer is known to have started `by`. Returns what `by`
+    // has ahead at this peer now, in bytes. Pre: prepare(by) was called, and `to` is one of its peers.
+    std::uint64_t sent(prepared& by, rank_t to, std::uint64_t bytes, const bound& b) noexcept {
+        channel& c = channel_of(by, to);
+        if (c.has_started) return 0;
+        noted_ += !is_noted(c);
         peers_[to].in_flight += cost(bytes, b);
         peers_[to].at_most = b;
-        total_ += cost(bytes, b);
-        for (auto& channel : by.outgoing())
-            if (channel.peer == to) channel.ahead += cost(bytes, b);
+        return c.ahead += cost(bytes, b);
     }
-    // `by` is the oldest now: what it has sent ahead no longer counts.
+    // `by` may always send now: what it has sent ahead no longer counts.
     void forget(prepared& by) noexcept {
-        if (total_ == 0) return;
-        for (auto& channel : by.outgoing())
-            if (channel.ahead != 0) take_off(channel);
+        if (noted_ == 0) return;
+        for (channel& c : by.outgoing()) take_off(c);
     }
     // `by` has ended; `call` has its context and number. What it has sent ahead counts on, unless the peer
     // has started it, too.
     void ended(prepared& by, const envelope& call) noexcept {
-        if (total_ == 0) return;
-        for (auto& channel : by.outgoing()) {
-            if (channel.ahead == 0) continue;
-            const std::uint64_t bytes = take_off(channel);
-            if (!has_heard(by, channel.peer)) leave(channel.peer, call, bytes);
+        if (noted_ == 0) return;
+        for (channel& c : by.outgoing()) {
+            if (!is_noted(c)) continue;
+            const std::uint64_t bytes = take_off(c);
+            const bool has_started = c.has_started || has_heard(by, c.peer);
+            if (c.has_asked) remove(c.peer, [&c](const batch& b) { return b.asker == &c; });
+            noted_ -= c.has_asked || c.has_started;
+            c.has_asked = c.has_started = false;
+            if (bytes != 0 && !has_started) leave(c.peer, call, bytes);
         }
+    }
+    // Has any operation something to be said of it by ended()?
+    bool has_noted() const noexcept { return noted_ != 0; }
+
+    // Has the peer started `by`, as far as this rank knows? If so, what `by` has sent ahead no longer
+    // counts. Pre: as for sent().
+    bool has_started(prepared& by, rank_t to) noexcept {
+        channel& c = channel_of(by, to);
+        if (!c.has_started && has_heard(by, to)) starts(c);
+        return c.has_started;
+    }
+    // Has an operation in flight had a message from this peer by now? Then what it has sent ahead there no
+    // longer counts.
+    void review(prepared& by, rank_t to) noexcept {
+        for (channel& c : by.outgoing())
+            if (c.peer == to && c.ahead != 0 && has_heard(by, to)) starts(c);
     }
     // A message to this peer did not fit.
     void refused(rank_t to) noexcept {
         if (to >= peers_.size()) return;
         for (std::uint32_t i = peers_[to].first; i != none; i = left_[i].next) wants_to_ask(left_[i]);
+    }
+    // The peer is to say when it has started `by`, unless that is known, or it starts all operations in one order
+    // with this rank. Nobody is asked while an older operation of the same communicator asks this peer: it
+    // starts that one first. Pre: as for sent().
+    BOUGH_COLD void ask_about(prepared& by, const envelope& call, rank_t to) noexcept {
+        channel& c = channel_of(by, to);
+        if (has_one_order_ || c.has_asked || c.has_started) return;
+        for (std::uint32_t i = peers_[to].first; i != none; i = left_[i].next)
+            if (left_[i].asker != nullptr && left_[i].context == call.context &&
+                contexts::before(left_[i].last, call.operation))
+                return;
+        const std::uint32_t i = unused();
+        if (i == none) return; // no memory is left: whoever is refused again asks again
+        noted_ += !is_noted(c);
+        c.has_asked = true;
+        left_[i] = {to, peers_[to].first, call.operation, call.context, batch::open, 0, &c};
+        peers_[to].first = i;
+        wants_to_ask(left_[i]);
     }
 
     // Is there something to be asked?
@@ -112,11 +155,13 @@ public:
         }
         has_to_ask_ = false;
     }
-    // The peer has started this call.
+    // The peer has started this call. (It says so as it was asked, or it asks about the same call.)
     BOUGH_COLD void told(rank_t from, const envelope& call) noexcept {
         if (from >= peers_.size()) return;
-        remove(from, [&](const batch& b) {
-            return b.context == call.context && b.last == call.operation && b.state == batch::asked;
+        remove(from, [&](batch& b) {
+            if (b.context != call.context || b.last != call.operation) return false;
+            if (b.asker != nullptr) return starts(*b.asker), b.asker->has_asked = false, true;
+            return b.state == batch::asked;
         });
     }
     // Nothing of this communicator lies anywhere any more.
@@ -130,6 +175,7 @@ public:
         left_.clear();
         free_ = none;
         has_to_ask_ = false;
+        has_one_order_ = true;
     }
 
 private:
@@ -141,7 +187,9 @@ private:
         std::uint32_t first = none;  // of its batches
         bound at_most{};             // when something was last sent ahead
     };
-    // What operations of a communicator have left at a peer.
+    using channel = prepared::outgoing_channel;
+
+    // What operations of a communicator have left at a peer; or a question about one that is in flight.
     struct batch {
         enum state_type : std::uint8_t { open, to_be_asked, asked, unused };
         rank_t peer = no_rank;
@@ -150,17 +198,30 @@ private:
         std::uint16_t context = 0;
         state_type state = unused;
         std::uint64_t bytes = 0;
+        channel* asker = nullptr; // of the one in flight
     };
 
     static std::uint64_t cost(std::uint64_t bytes, const bound& b) noexcept {
         return std::max(bytes + early_message_bytes, b.least);
     }
-    template <class Channel>
-    std::uint64_t take_off(Channel& channel) noexcept {
-        const std::uint64_t bytes = std::exchange(channel.ahead, 0);
-        peers_[channel.peer].in_flight -= bytes;
-        total_ -= bytes;
+    // Is there something to be undone when its operation ends?
+    static bool is_noted(const channel& c) noexcept { return c.ahead != 0 || c.has_asked || c.has_started; }
+    // Pre: `to` is a peer to which `by` sends.
+    static channel& channel_of(prepared& by, rank_t to) noexcept {
+        return *std::lower_bound(by.outgoing().begin(), by.outgoing().end(), to,
+                                 [](const channel& c, rank_t r) { return c.peer < r; });
+    }
+    std::uint64_t take_off(channel& c) noexcept {
+        if (c.ahead == 0) return 0;
+        const std::uint64_t bytes = std::exchange(c.ahead, 0);
+        peers_[c.peer].in_flight -= bytes;
+        noted_ -= !is_noted(c);
         return bytes;
+    }
+    void starts(channel& c) noexcept {
+        noted_ += !is_noted(c);
+        c.has_started = true;
+        take_off(c);
     }
     // It is not looked for among very many: what is left then is asked for.
     static bool has_heard(prepared& by, rank_t peer) noexcept {
@@ -170,9 +231,11 @@ private:
     }
     BOUGH_COLD void leave(rank_t at, const envelope& call, std::uint64_t bytes) noexcept {
         std::uint32_t i = peers_[at].first;
-        while (i != none && (left_[i].context != call.context || left_[i].state == batch::asked)) i = left_[i].next;
+        while (i != none &&
+               (left_[i].context != call.context || left_[i].state == batch::asked || left_[i].asker != nullptr))
+            i = left_[i].next;
         if (i == none && (i = unused()) != none) {
-            left_[i] = {at, peers_[at].first, call.operation, call.context, batch::open, 0};
+            left_[i] = {at, peers_[at].first, call.operation, call.context, batch::open, 0, nullptr};
             peers_[at].first = i;
         }
         if (i == none) return; // no memory is left: it does not count
@@ -216,8 +279,8 @@ private:
     }
 
     bound bound_;
-    std::uint64_t total_ = 0; // bytes sent ahead by operations in flight
-    bool has_to_ask_ = false;
+    std::size_t noted_ = 0; // channels of operations in flight of which something is noted
+    bool has_to_ask_ = false, has_one_order_ = true;
     detail::plain_list<peer> peers_;
     detail::plain_list<batch> left_; // of all peers
     std::uint32_t free_ = none;      // those of left_ that are unused

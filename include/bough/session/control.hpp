@@ -51,6 +51,9 @@ inline constexpr std::uint32_t abort_segment = 0xffff'ffffu;
 template <Transport T>
 class control {
 public:
+    static_assert(unexpected_messages<T>::first_of_session == inquiry_segment &&
+                  unexpected_messages<T>::id_mark < control_messages::id_mark);
+
     // The transport is not used before it is constructed.
     control(T& transport, const membership& members) : transport_(transport), members_(members), out_(members.size()) {}
     control(const control&) = delete;

@@ -73,7 +73,7 @@ public:
     const status& poison() const noexcept { return failure_.poison(); }
     const status& poison(std::uint16_t context) const noexcept { return failure_.poison(context); }
     std::uint64_t stale_messages() const noexcept { return matching_.stale(); }
-    const unexpected_messages<T>& early() const noexcept { return matching_.early(); }
+    const unexpected_messages<T>& early() const noexcept { return messages_.early; }
     std::size_t outstanding() const noexcept { return flight_.size(); }
     // Have as many operations started without a poll as may? Whoever waits polls then: a rank that only sends
     // would never do so otherwise.
@@ -86,11 +86,11 @@ public:
     }
     // Has something arrived for which there is no memory yet? The next progress() tries again.
     bool has_put_off() const noexcept { return !put_off_.empty(); }
-    bool has_to_send() const noexcept { return control_.has_to_send() || failure_.has_to_tell(); }
+    bool has_to_send() const noexcept { return messages_.own.has_to_send() || failure_.has_to_tell(); }
     bool unsent() const noexcept { return departures<T>::unsent(transport_); }
     bough::contexts& contexts() noexcept { return members_.communicators(); }
-    control<T>& messages() noexcept { return control_; }
-    const control<T>& messages() const noexcept { return control_; }
+    control<T>& messages() noexcept { return messages_.own; }
+    const control<T>& messages() const noexcept { return messages_.own; }
     bool forked() const noexcept { return detail::is_forked(transport_); }
     detail::records<T>& records() noexcept { return failure_.records(); }
     void note() { // in the recorders, what is in flight
@@ -100,9 +100,8 @@ public:
 
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns, const late_part& late = {});
-    // Runs a call once more. Pre: `op` has run it, or another call with the same plan, and has ended;
-    // `what.made` has the data of the new call. False: something is unusual, and nothing has happened.
-    // Then start() is the way.
+    // Runs a call once more. Pre: `op` has run it, or another call of its plan, and has ended; `what.made` has
+    // the new data. False: something is unusual, nothing has happened, and start() is the way.
     bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
         leave_straight();
@@ -154,7 +153,7 @@ public:
     void check_deadlines();
 
     void send_control(rank_t to, const envelope& call, std::span<const std::byte> bytes) {
-        control_.send(to, control_segment, call, bytes);
+        messages_.own.send(to, control_segment, call, bytes);
         follow_control();
         hand_over();
     }
@@ -173,14 +172,14 @@ public:
     void suspect(rank_t r) {
         leave_straight();
         members_.lose(r, errc::peer_dead);
-        control_.forget(r);
+        messages_.own.forget(r);
         matching_.drop_early_of(r);
         hand_over();
     }
     void begin_epoch() {
         BOUGH_EXPECTS(flight_.empty(), "session: an epoch ends with operations in flight");
         members_.begin_epoch();
-        control_.begin_epoch();
+        messages_.own.begin_epoch();
         failure_.begin_epoch();
         disputes_.begin_epoch();
         watch_.begin_epoch();
@@ -206,6 +205,7 @@ public:
 
     void open(std::uint16_t context, std::span<const rank_t> members) {
         contexts().open(context, members);
+        if (context != 0) flight_.room().set_one_order(false);
         failure_.note(); // a member may have ended its calls already
     }
     // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).
@@ -222,13 +222,13 @@ private:
     }
     // A short operation that is alone runs straight while nothing is unusual.
     bool may_go_straight(const prepared& work) noexcept {
-        return straight_.serves(work) && matching_.early().empty() && is_usual();
+        return straight_.serves(work) && messages_.early.empty() && is_usual();
     }
     bool is_usual() const noexcept { return !members_.any_lost() && !is_disputed() && !has_to_send(); }
     // Messages of the session were put. While one is still here, no data may overtake it. The engine sees
     // to that, but nothing does that runs straight.
     void follow_control() {
-        if (control_.has_to_send()) [[unlikely]]
+        if (messages_.own.has_to_send()) [[unlikely]]
             leave_straight();
     }
     // The engine goes on with the operation that runs straight, if there is one. Whatever else is done
@@ -246,7 +246,7 @@ private:
     };
     BOUGH_COLD void resume() {
         session_operation& op = straight_.stop();
-        engines_.run(op, [&](auto& port) { op.work_->resume(port); });
+        engines_.run(op, [&](auto& port) { flight_.prepare_for_older(*op.work_), op.work_->resume(port); });
     }
 
     void handle(const event& e) {
@@ -276,7 +276,7 @@ private:
 
     void handle(control_message&& m) {
         engines_.go_on();
-        notices<T>{members_, attendants_, control_, matching_, failure_, disputes_, watch_, end_of()}.take(
+        notices<T>{members_, attendants_, messages_.own, matching_, failure_, disputes_, watch_, end_of()}.take(
             std::move(m));
     }
 
@@ -286,18 +286,15 @@ private:
     }
 
     void completed(const event& e) {
-        if (control<T>::owns(e)) {
-            if (control_message m; control_.completed(e, m)) handle(std::move(m));
-            return;
-        }
-        engines_.completed(e);
+        if (unexpected_messages<T>::owns(e)) return engines_.early_taken(e);
+        if (!control<T>::owns(e)) return engines_.completed(e);
+        if (control_message m; messages_.own.completed(e, m)) handle(std::move(m));
     }
 
-    // Ends each call of the session: sends the data that waited for messages of the session which have
-    // left in this call, and what was posted; ends operations that waited for that. Nobody else would:
-    // the transport wakes a rank only for what it has refused itself.
+    // Ends each call of the session: sends what was posted, and data that waited for the session's messages;
+    // ends operations that waited for that. The transport wakes a rank only for what it has refused itself.
     BOUGH_ALWAYS_INLINE void hand_over() {
-        if (control_.data_waits()) [[unlikely]]
+        if (messages_.own.data_waits()) [[unlikely]]
             retry_behind_control();
         if constexpr (GatheringTransport<T>) {
             failure_.sheltered([&] { transport_.flush(); });
@@ -306,20 +303,23 @@ private:
     }
 
     BOUGH_COLD void send_control_first() {
-        failure_.sheltered([&] { control_.flush(); });
-        if (control_.data_waits()) retry_behind_control();
+        failure_.sheltered([&] { messages_.own.flush(); });
+        if (messages_.own.data_waits()) retry_behind_control();
     }
     BOUGH_COLD void retry_behind_control() {
         failure_.sheltered([&] {
             // Again if an op throws meanwhile: what others are told of that may clear further ranks.
-            while (control_.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
+            while (messages_.own.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
         });
     }
 
-    letting_go<T> end_of() noexcept { return {members_, control_, matching_, failure_, disputes_, late_, watch_}; }
+    letting_go<T> end_of() noexcept { return {members_, messages_.own, matching_, failure_, disputes_, late_, watch_}; }
 
     membership members_;
-    control<T> control_; // outlives the transport, which may still read or write bytes of its messages
+    struct { // outlives the transport, which may still read or write bytes of these messages
+        control<T> own;
+        unexpected_messages<T> early;
+    } messages_;
     T transport_;
     in_flight<T> flight_;
     matching<T> matching_;
@@ -337,16 +337,17 @@ private:
 // Not inline, so that the compiled form can hold them.
 template <Transport T>
 session_core<T>::session_core(T transport, const early_limits& limits)
-    : members_(transport.rank(), transport.size()), control_(transport_, members_), transport_(std::move(transport)),
-      flight_(transport_, control_, members_.size(), limits),
-      matching_(transport_, limits, members_, control_, flight_),
-      failure_(transport_, members_, control_, matching_.early(), flight_),
-      disputes_(transport_, members_, control_, flight_, failure_),
-      watch_(transport_, members_, control_, flight_, matching_, failure_, disputes_),
+    : members_(transport.rank(), transport.size()), messages_{{transport_, members_},
+                                                              {transport_, members_.size(), limits}},
+      transport_(std::move(transport)), flight_(transport_, messages_.own, members_.size(), limits),
+      matching_(messages_.early, members_, messages_.own, flight_),
+      failure_(transport_, members_, messages_.own, messages_.early, flight_),
+      disputes_(transport_, members_, messages_.own, flight_, failure_),
+      watch_(transport_, members_, messages_.own, flight_, matching_, failure_, disputes_),
       engines_(members_, flight_, matching_, failure_, disputes_, watch_),
-      late_(transport_, control_, flight_, failure_, disputes_),
-      polling_(transport_, flight_, matching_.early(), failure_), straight_(transport_, flight_, failure_),
-      put_off_(members_, control_, flight_, matching_, failure_, disputes_) {}
+      late_(transport_, messages_.own, flight_, failure_, disputes_),
+      polling_(transport_, flight_, messages_.early, failure_), straight_(transport_, flight_, failure_),
+      put_off_(members_, messages_.own, flight_, matching_, failure_, disputes_) {}
 
 template <Transport T>
 void session_core<T>::start(session_operation& op, prepared& work, const call& c, const envelope& tag,
@@ -354,13 +355,13 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     leave_straight();
     flight_.prepare(op, work, tag, members_.epoch(), signature, timeout_ns);
     if (forked()) return op.end_in_child();
-    if (control_.has_to_send()) [[unlikely]]
+    if (messages_.own.has_to_send()) [[unlikely]]
         send_control_first(); // its data must not wait for the next poll
     contexts().start(tag);
     if (op.record_.in == nullptr) disputes_.started(op.tag_, signature);
     if (failure_.refuse_start(op)) return;
     work.prepare(c);
-    if (!attendants_.empty()) [[unlikely]]
+    if (!attendants_.empty() || !flight_.room().has_one_order()) [[unlikely]]
         flight_.prepare_for_older(work);
     op.record_.how = {call_state::in_flight, errc::ok, op.recorded_size(c.element_bytes)};
     flight_.add(op);
@@ -377,7 +378,7 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     } else {
         engines_.run(op, [&](auto& port) { work.start(c, port); });
     }
-    if (!matching_.early().empty()) {
+    if (!messages_.early.empty()) {
         engines_.take_early(op);
         report_early();
     }
@@ -426,7 +427,7 @@ bool session_core<T>::progress(bool waits) {
     if (attendants_.is_due()) [[unlikely]]
         attendants_.attend();
     report_early();
-    if (control_.has_untried() || failure_.has_to_tell()) failure_.tell();
+    if (messages_.own.has_untried() || failure_.has_to_tell()) failure_.tell();
     hand_over();
     return found != 0 || flight_.size() != before || !put_off_.empty(); // the end of one may let another go on
 }

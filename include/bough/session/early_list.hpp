@@ -27,6 +27,7 @@ struct early_message {
     early_message *next_of_call = nullptr, *last_of_call = nullptr;    // the last one: known to the first
     early_message *before_of_peer = nullptr, *after_of_peer = nullptr; // of those that are in place
     bool in_place = false;                                             // it lies in the transport
+    bool under_way = false;                                            // its payload is on the way to a copy
 };
 
 template <int>
@@ -61,7 +62,7 @@ public:
     }
 
     // If memory runs out, nothing has changed.
-    void append(const event& e, bool in_place) {
+    early_message& append(const event& e, bool in_place) {
         of_peer& sender = peer(e.peer);
         if (free_ == nullptr) more(count_);
         const std::size_t had = calls_.capacity();
@@ -78,12 +79,13 @@ public:
             m.last_of_call = &m;
             calls_.put(key_of(e.envelope), m);
         }
-        if (!in_place) return;
+        if (!in_place) return m;
         m.in_place = true;
         m.before_of_peer = sender.last;
         (sender.last == nullptr ? sender.first : sender.last->after_of_peer) = &m;
         sender.last = &m;
         ++sender.in_place, ++in_place_;
+        return m;
     }
     // The first message of a call of this epoch; null: there is none.
     early_message* find(const envelope& call) const noexcept {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 // early_reports: ranks ask each other when they have started a call, as messages of it lie early there.
 //
-// A rank asks when operations that have ended have left much behind at a peer (ahead.hpp). The question
-// is a control message with the number of the last of these operations. The peer answers with the same
-// number when it has started it: at once, or later. All ranks start the calls of a communicator in one
-// order, so it has started those before it, too, and their messages have been used.
+// A rank asks when operations that have ended have left much behind at a peer, and when one that is in
+// flight has much to send to it (ahead.hpp). The question is a control message with the number of the last
+// of these operations. The peer answers with the same number when it has started it: at once, or later. All
+// ranks start the calls of a communicator in one order, so it has started those before it, too, and their
+// messages have been used. Who asks about an operation in flight has started it: so if both ask, both know.
 //
 // It needs the control, the contexts of the membership, and what is ahead.
 #ifndef BOUGH_SESSION_EARLY_REPORTS_HPP
@@ -50,8 +51,8 @@ public:
     }
     // A question or an answer has come. Pre: owns(m).
     BOUGH_COLD void heard(const control_message& m) {
-        if (m.tag.segment == early_answer_segment) return ahead_.told(m.peer, m.tag);
-        questions_.push_back({m.peer, m.tag});
+        if (m.tag.segment == early_question_segment) questions_.push_back({m.peer, m.tag});
+        ahead_.told(m.peer, m.tag);
     }
     // Forgets the questions of a rank that is lost.
     void forget(rank_t peer) noexcept {

@@ -95,6 +95,17 @@ public:
         flight_.note_event(*op, step, false);
     }
 
+    // The payload of a message that was made way with is here. If it was early, its operation may have started,
+    // or ended, meanwhile.
+    BOUGH_COLD void early_taken(const event& e) {
+        flight_.wants_turn(); // an operation may hold it
+        envelope call;
+        if (!matching_.early().taken(e, call) || !members_.is_of_epoch(call)) return;
+        go_on();
+        if (session_operation* op = flight_.find(call)) return take_early(*op);
+        if (members_.communicators().was_started(call)) matching_.drop_early_of(call);
+    }
+
     // --- going on ---
 
     // The engines go on for which something has come.

@@ -5,11 +5,14 @@
 // ranks make their calls in one order, all have the same oldest one. Until such a call starts, no
 // operation behind its place counts as the oldest.
 //
-// It finds operations, by their call or by the id of a post, and says what each of them may send: the
-// oldest may always send, others only as much as their peers can keep (ahead.hpp). If the transport
-// has no room for a message of one with a higher priority, the others send that rank nothing until it
-// has gone. With 64 and more in flight, operations that wait for room take turns; then this holds
-// among those of one poll.
+// It finds operations, by their call or by the id of a post, and says what each of them may send. While
+// there is one communicator, the oldest may always send. Others send what their peers can keep, and more
+// to those that have started them (ahead.hpp). With several communicators that holds for all: a peer may
+// have started its operations in another order. If one has much to send, it asks the peer.
+//
+// If the transport has no room for a message of one with a higher priority, the others send that rank
+// nothing until it has gone. With 64 and more in flight, operations that wait for room take turns; then
+// this holds among those of one poll.
 //
 // Messages of the session itself go first: while control holds one for a rank, as the transport has no
 // room for it, no data goes to that rank. Otherwise a rank could get data of a call before the name of
@@ -121,7 +124,7 @@ public:
     }
     // The operation has ended, well or not.
     BOUGH_ALWAYS_INLINE void remove(session_operation& op) noexcept {
-        if (all_.size() != 1 || waiting_.is_set) [[unlikely]]
+        if (all_.size() != 1 || waiting_.is_set || ahead_.has_noted()) [[unlikely]]
             return remove_of_many(op);
         remove_only(op);
     }
@@ -160,12 +163,11 @@ public:
     // Posts a message of an operation, unless that must wait.
     posted send(session_operation& op, std::uint32_t step, rank_t to, std::uint32_t segment,
                 std::span<const std::byte> bytes) {
-        const bool oldest = is_oldest(op) && !is_behind(op, waiting_);
+        const bool may_always = ahead_.has_one_order() && is_oldest(op) && !is_behind(op, waiting_);
         if (!urgent_.empty() && urgent_[to] > op.priority_) [[unlikely]]
             return turns_.wanted = true, posted::would_block;
-        const ahead::bound bound = oldest ? ahead::bound{} : bound_at(to);
-        if (!oldest && ((keeps_place(to, bytes) && is_behind_any(op)) || !ahead_.fits(to, bytes.size(), bound))) {
-            ahead_.refused(to);
+        const ahead::bound bound = may_always ? ahead::bound{} : bound_at(to);
+        if (!may_always && !ahead_.fits(to, bytes.size(), bound) && !has_room(op, to, bytes.size(), bound)) {
             if (op.record_.in != nullptr) op.record_.in->refused();
             return turns_.wanted = true, posted::would_block;
         }
@@ -182,10 +184,12 @@ public:
             if (!urgent_.empty()) urgent_[to] = std::max(urgent_[to], op.priority_);
         }
         if (op.record_.in != nullptr) note_send(op, step, to, bytes.size(), result);
-        if (!oldest && (result == posted::pending || result == posted::complete))
-            ahead_.sent(*op.work_, to, bytes.size(), bound);
+        if (!may_always && (result == posted::pending || result == posted::complete))
+            count(op, to, bytes.size(), bound);
         return result;
     }
+    // An operation may have something to retry, although no post was refused.
+    void wants_turn() noexcept { turns_.wanted = true; }
     // Has a post been refused since the last call? Then for_some() must follow, in which its operation
     // retries. With many in flight it is true until all that were there have had a turn.
     bool was_blocked() noexcept {
@@ -305,23 +309,19 @@ private:
         else
             return ahead_.at_peer(0);
     }
-    // Is there an older operation of the same communicator that may still send? (Those of others may have
-    // started in another order at the peer. To wait for them could be to wait for each other.)
-    bool is_behind_any(const session_operation& op) const noexcept {
-        for (std::size_t i = ended_; i != all_.size(); ++i) {
-            const session_operation& other = *all_[i];
-            if (other.tag_.context == op.tag_.context && other.may_send() &&
-                contexts::before(other.tag_.operation, op.tag_.operation))
-                return true;
-        }
+    // Has the peer started this operation, or has it room for the message now that what others have ahead
+    // there is looked through? If not, it is asked.
+    bool has_room(session_operation& op, rank_t to, std::uint64_t bytes, const ahead::bound& bound) noexcept {
+        if (ahead_.has_started(*op.work_, to)) return true;
+        for (std::size_t i = 0; i != size() && size() < most_turns; ++i) ahead_.review(*(*this)[i].work_, to);
+        if (ahead_.fits(to, bytes, bound)) return true;
+        ahead_.refused(to);
+        ahead_.ask_about(*op.work_, op.tag_, to);
         return false;
     }
-    // Would this message hold up those of older operations, as long as its own has not started there?
-    bool keeps_place(rank_t to, std::span<const std::byte> bytes) const noexcept {
-        if constexpr (KeepsPlaces<T>)
-            return transport_.keeps_place(to, bytes);
-        else
-            return false;
+    void count(session_operation& op, rank_t to, std::uint64_t bytes, const ahead::bound& bound) noexcept {
+        if (ahead_.sent(*op.work_, to, bytes, bound) > bound.most / 2 && !ahead_.has_started(*op.work_, to))
+            ahead_.ask_about(*op.work_, op.tag_, to); // more may follow
     }
     static void note_send(session_operation& op, std::uint32_t step, rank_t to, std::uint64_t bytes, posted result) {
         if (result == posted::would_block) return op.record_.in->refused();
@@ -375,9 +375,10 @@ private:
         const std::uint32_t its = op.place_.is_set ? op.place_.starts : op.ticket_;
         return place.is_set && contexts::before(place.starts * 2, its * 2);
     }
-    // What the oldest operation has sent ahead no longer counts.
+    // What the oldest operation has sent ahead no longer counts, if it may always send.
     void forget_oldest() noexcept {
-        if (!empty() && !is_behind(*all_[ended_], waiting_)) ahead_.forget(*all_[ended_]->work_);
+        if (ahead_.has_one_order() && !empty() && !is_behind(*all_[ended_], waiting_))
+            ahead_.forget(*all_[ended_]->work_);
     }
     void remove_of_many(session_operation& op) noexcept {
         op.done_ = true;

@@ -8,7 +8,7 @@
 // lost rank is stale: it is dropped. Matching says whose a message is; what follows from that is decided
 // in bough/session/engines.hpp, and for what no operation expects in put_off.hpp.
 //
-// It needs the transport, of the membership the epoch, the control, and the operations in flight. Of
+// It needs the early messages, of the membership the epoch, the control, and the operations in flight. Of
 // these it moves channels and held messages, and counts what they have sent ahead.
 #ifndef BOUGH_SESSION_MATCHING_HPP
 #define BOUGH_SESSION_MATCHING_HPP
@@ -33,9 +33,8 @@ namespace bough::inline BOUGH_ABI::detail {
 template <Transport T>
 class matching {
 public:
-    matching(T& transport, const early_limits& limits, const membership& members, control<T>& messages,
-             in_flight<T>& flight)
-        : early_(transport, limits), members_(members), flight_(flight), reports_(messages, members, flight.room()) {}
+    matching(unexpected_messages<T>& early, const membership& members, control<T>& messages, in_flight<T>& flight)
+        : early_(early), members_(members), flight_(flight), reports_(messages, members, flight.room()) {}
     matching(const matching&) = delete;
     matching& operator=(const matching&) = delete;
 
@@ -44,13 +43,16 @@ public:
     early_reports<T>& reports() noexcept { return reports_; }
     std::uint64_t stale() const noexcept { return stale_; } // messages that were dropped as stale
 
-    // The operation whose step a message is for; null: none in flight, or the message is for no step.
+    // The operation whose step a message is for; null: none in flight, or the message is for no step, or it
+    // has to wait for one that is under way.
     BOUGH_ALWAYS_INLINE session_operation* receiver(const event& e) {
         if (!members_.is_of_epoch(e.envelope) || e.envelope.segment >= inquiry_segment) [[unlikely]]
             return nullptr;
         session_operation* op = flight_.find(e.envelope);
-        if (op != nullptr && !early_.empty()) [[unlikely]]
+        if (op != nullptr && !early_.empty()) [[unlikely]] {
+            if (early_.has(e.envelope)) return nullptr; // it must not overtake one that is under way
             early_.overtaken(e.peer);
+        }
         return op;
     }
     // The step that a message of this operation is for; its channel moves on. not_a_step: the plan
@@ -86,6 +88,9 @@ public:
         ++stale_;
         early_.release(e.id);
     }
+    BOUGH_COLD void drop_early_of(const envelope& call) {
+        early_.drop([&](const event& e) { return members_.is_of_epoch(e.envelope) && same_call(e.envelope, call); });
+    }
     BOUGH_COLD void drop_early_of(rank_t peer) {
         stale_ += early_.drop([peer](const event& e) { return e.peer == peer; });
         reports_.forget(peer);
@@ -103,31 +108,33 @@ public:
 
     // Copies early messages out of the transport to free their slots, when nothing else moves. If
     // an older operation's message found no slot, its sender and this rank would deadlock.
-    // `always`: also if none is in flight, as a control message is awaited.
-    BOUGH_COLD void make_way(bool always = false) {
+    // `always`: also if none is in flight, as a control message is awaited. `fetches`: long ones that are
+    // still with their senders, too.
+    BOUGH_COLD void make_way(bool always = false, bool fetches = true) {
         if (flight_.empty() && !always) return;
-        early_.copy_all();
+        early_.copy_all(fetches);
         if (flight_.size() <= 1) return;
         // Of many, some in each call: so an idle poll takes no longer with thousands in flight.
         for (std::size_t n = 0; n != std::min<std::size_t>(flight_.size(), 64); ++n)
-            free_slots_of(flight_[next_freed_++ % flight_.size()]);
+            free_slots_of(flight_[next_freed_++ % flight_.size()], fetches);
     }
-    // The same for a poll that has found nothing, now and then.
+    // The same for a poll that has found nothing, now and then. Long messages are copied once more than they
+    // would be otherwise, so they get more time.
     void idle(bool always) {
-        if ((++idle_polls_ & 31u) == 0) make_way(always);
+        if ((++idle_polls_ & 31u) == 0) make_way(always, (idle_polls_ & 511u) == 0);
     }
     // Frees the slots of the messages that operations hold, too.
     BOUGH_COLD void free_slots() {
-        early_.copy_all();
-        for (std::size_t i = 0; i != flight_.size(); ++i) free_slots_of(flight_[i]);
+        early_.copy_all(true);
+        for (std::size_t i = 0; i != flight_.size(); ++i) free_slots_of(flight_[i], true);
     }
 
 private:
-    void free_slots_of(session_operation& op) {
-        op.work_->engine().for_each_held([this](held_message& held) { early_.detach(held); });
+    void free_slots_of(session_operation& op, bool fetches) {
+        op.work_->engine().for_each_held([&](held_message& held) { early_.detach(held, fetches); });
     }
 
-    unexpected_messages<T> early_;
+    unexpected_messages<T>& early_;
     const membership& members_;
     const in_flight<T>& flight_;
     early_reports<T> reports_;

@@ -140,8 +140,6 @@ private:
         sign(tag_, signature_ = signature);
         record_.how.element_bytes = recorded_size(element_bytes);
     }
-    // May it have messages to send, now or later?
-    bool may_send() const noexcept { return !result_ && !waits_for_late() && !leaving_; }
 
     // For the child of a fork: this copy of the operation ends; the one of the parent goes on.
     void end_in_child() noexcept {

@@ -58,6 +58,8 @@ public:
         } else if (failure_.has_refused(tag)) {
             matching_.early().release(e.id);
             failure_.meets_refused(tag);
+        } else if (matching_.early().has(tag)) { // the payload of one before it is under way
+            or_add(e, [&] { matching_.early().keep(e); });
         } else if (members_.communicators().was_started(tag)) { // complete without it, or it is an inquiry
             matching_.early().release(e.id);
             disputes_.heard(flight_.find(tag), e);

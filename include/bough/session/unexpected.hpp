@@ -4,13 +4,14 @@
 // They stay where they landed. The transport's slots bound their number, and a sender without a
 // free slot is told would_block. When a sender has several there, they are copied out, so that they
 // do not hold up messages of another communicator. Copies have a cap in bytes, per peer and per
-// group; beyond it messages stay where they are. Messages whose payload is still with their sender
-// stay, too.
+// group; beyond it messages stay where they are.
 //
 // There are two more occasions to copy. One is when a message of a started operation comes behind
 // them, as a transport may free its slots only in the order in which they were filled. The other is
 // when nothing comes for a while, as such a message may be waiting for a slot; then messages that
-// operations in flight hold are copied out, too.
+// operations in flight hold are copied out, too. So are early ones whose payload is still with their sender:
+// it is taken into memory of this class. That may need further polls; until its end, the messages of that
+// call stay here, even if its operation has started.
 //
 // Copies allocate, and their memory is kept for later ones, up to early_limits::kept_bytes. So there
 // is one allocation whenever more messages are early at a time than ever before, and none otherwise.
@@ -21,10 +22,12 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/moved_list.hpp>
 #include <bough/engine/engine.hpp>
 #include <bough/session/early_list.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -40,7 +43,8 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
-    std::uint64_t bytes = std::uint64_t{64} << 20;         // copies in all
+    // Copies in all. When nothing else moves, one sender's may be half of this.
+    std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
 };
@@ -49,8 +53,9 @@ struct early_limits {
 template <Transport T>
 class unexpected_messages {
 public:
-    unexpected_messages(T& transport, const early_limits& limits)
-        : transport_(transport), limits_(limits), waiting_(transport.size()) {
+    // It must outlive the transport, which may still write to its memory.
+    unexpected_messages(T& transport, rank_t ranks, const early_limits& limits)
+        : transport_(transport), limits_(limits), waiting_(ranks) {
         copies_.reserve(32);
         free_.fill(none);
     }
@@ -63,7 +68,8 @@ public:
 
     // Keeps a message. If there is no memory to remember it, nothing has happened.
     void keep(const event& e) {
-        waiting_.append(e, !is_copy(e.id));
+        detail::early_message& m = waiting_.append(e, !is_copy(e.id));
+        if (is_copy(e.id) && copy_of(e.id).is_under_way) m.under_way = true, copy_of(e.id).message = &m;
         // Copies all of this sender's, so that slots become free in the order in which they were filled.
         if (waiting_.peer(e.peer).in_place > limits_.in_place) overtaken(e.peer);
     }
@@ -74,29 +80,59 @@ public:
         if (!InPlaceTransport<T>) return;
         for (detail::early_message* m = waiting_.first_of(peer); m != nullptr;) {
             detail::early_message* const next = m->after_of_peer;
-            copy_out(*m);
+            copy_out(*m, limits_.bytes_per_peer);
             m = next;
         }
     }
 
-    // Copies out all early messages, so that they hold up nothing.
-    void copy_all() {
+    // Copies out all early messages, so that they hold up nothing. Call it when nothing comes. `fetches`: takes
+    // those, too, whose payload is with their sender.
+    void copy_all(bool fetches) {
         if (!InPlaceTransport<T> || waiting_.in_place() == 0) return;
-        for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after)
-            if (m->in_place) copy_out(*m);
+        for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after) {
+            if (!m->in_place) continue;
+            if (is_here(m->what))
+                copy_out(*m, most_when_idle());
+            else if (fetches && m->what.envelope.segment < first_of_session)
+                fetch(*m);
+        }
     }
-    // Copies out a message that an operation holds.
-    void detach(held_message& held) {
+    // Is this event the end of a take of this class?
+    static bool owns(const event& e) noexcept { return e.id >> 32 == id_mark; }
+    // True: messages of this call may be used that could not be used before. Pre: owns(e).
+    bool taken(const event& e, envelope& call) {
+        const std::uint64_t handle = first_copy + static_cast<std::uint32_t>(e.id);
+        copy& ended = copy_of(handle);
+        ended.is_under_way = false;
+        ended.is_void = e.code != errc::ok;
+        detail::early_message* const m = std::exchange(ended.message, nullptr);
+        if (ended.is_dropped) release(handle);
+        if (m == nullptr) return false;
+        m->under_way = false;
+        call = m->what.envelope;
+        return true;
+    }
+    // Are there messages of this call?
+    bool has(const envelope& call) const noexcept { return waiting_.find(call) != nullptr; }
+    // Copies out a message that an operation holds. If its payload is with its sender, and `fetches`, take() gives
+    // it later.
+    void detach(held_message& held, bool fetches) {
         if (!InPlaceTransport<T> || is_copy(held.handle)) return;
         event e;
         e.peer = held.peer;
         e.id = held.handle;
         e.data = held.data;
         e.bytes = held.bytes;
-        copy_out(e);
+        if (is_here(e))
+            copy_out(e, limits_.bytes_per_peer);
+        else if (!fetches || fetch(e) == none)
+            return;
         held.handle = e.id;
-        held.data = e.data;
+        held.data = is_copy(e.id) && copy_of(e.id).is_under_way ? nullptr : e.data;
     }
+    // The upper half of the ids of its takes; and the first segment of messages that belong to no step of an
+    // operation (control.hpp).
+    static constexpr std::uint32_t id_mark = 0xffff'fffdu, first_of_session = 0xffff'fff2u;
 
     template <class F>
     std::size_t count(F&& wanted) const {
@@ -109,13 +145,13 @@ public:
     template <class F>
     bool next(event& e, F&& wanted) {
         for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after)
-            if (wanted(std::as_const(m->what))) return e = waiting_.take_out(*m), true;
+            if (wanted(std::as_const(m->what))) return e = take_out(*m), true;
         return false;
     }
-    // Takes out the first message of this call.
+    // Takes out the first message of this call, unless its payload is under way.
     bool next_of(event& e, const envelope& call) {
         detail::early_message* const m = waiting_.find(call);
-        if (m == nullptr) return false;
+        if (m == nullptr || m->under_way) return false;
         e = waiting_.take_out(*m);
         return true;
     }
@@ -134,29 +170,32 @@ public:
     // Like the transport's functions, but for arrivals and for copies.
     void release(std::uint64_t handle) {
         if (!is_copy(handle)) return transport_.release(handle);
-        const auto at = static_cast<std::uint32_t>(handle - first_copy);
-        copy& ended = copies_[at];
+        copy& ended = copy_of(handle);
+        if (ended.is_under_way) { // taken() will release it
+            ended.is_dropped = true;
+            return;
+        }
         const std::uint64_t bytes = cost(ended.used);
         copied_ -= bytes;
         waiting_.peer(ended.peer).copied -= bytes;
         if (kept_ + ended.bytes.capacity() > limits_.kept_bytes) ended.bytes = {};
-        put_back(at);
+        put_back(static_cast<std::uint32_t>(handle - first_copy));
     }
     bool claim(std::uint64_t handle) {
         if constexpr (InPlaceTransport<T>)
-            return is_copy(handle) || transport_.claim(handle);
+            return is_copy(handle) ? !copy_of(handle).is_void : transport_.claim(handle);
         else
             return true;
     }
+    // would_block: its payload is under way to a copy.
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
-        return transport_.take(handle, into, id);
+        return is_copy(handle) ? take_copy(handle, into) : transport_.take(handle, into, id);
     }
-    // Pre: a message whose payload is with its sender; so it is no copy.
+    // Pre: a message whose payload was with its sender.
     posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) {
         if constexpr (PiecewiseTransport<T>)
-            return transport_.take_pieces(handle, grain, id);
-        else
-            return posted::would_block;
+            if (!is_copy(handle)) return transport_.take_pieces(handle, grain, id);
+        return posted::would_block;
     }
 
 private:
@@ -169,9 +208,19 @@ private:
     struct copy {
         rank_t peer = no_rank;
         std::uint32_t next_free = none;
-        std::uint64_t used = 0;       // bytes of the message
-        std::vector<std::byte> bytes; // a power of two; empty: it has no memory
+        std::uint64_t used = 0;                   // bytes of the message
+        std::vector<std::byte> bytes;             // a power of two; empty: it has no memory
+        bool is_under_way = false;                // the transport still writes to it
+        bool is_dropped = false;                  // it is to be released when that has ended
+        bool is_void = false;                     // the payload has not come: its sender took it back
+        detail::early_message* message = nullptr; // whose payload is under way; null: it is no early one
     };
+    copy& copy_of(std::uint64_t handle) noexcept { return copies_[static_cast<std::uint32_t>(handle - first_copy)]; }
+
+    event take_out(detail::early_message& m) noexcept {
+        if (std::exchange(m.under_way, false)) copy_of(m.what.id).message = nullptr;
+        return waiting_.take_out(m);
+    }
 
     // The memory of a copy, with its bookkeeping.
     static constexpr std::uint64_t cost(std::uint64_t bytes) noexcept { return bytes + sizeof(copy) + sizeof(event); }
@@ -183,6 +232,7 @@ private:
     void put_back(std::uint32_t at) noexcept {
         const std::size_t list = list_for(copies_[at].bytes.size());
         kept_ += copies_[at].bytes.capacity();
+        copies_[at].is_void = copies_[at].is_dropped = false;
         copies_[at].next_free = std::exchange(free_[list], at);
     }
     // A copy that is free, with memory for so many bytes. It stays free if memory runs out.
@@ -209,35 +259,67 @@ private:
     }
 
     // Copies a message out. It stays where it is if there is no memory for a copy.
-    void copy_out(detail::early_message& m) {
-        copy_out(m.what);
+    void copy_out(detail::early_message& m, std::uint64_t most) {
+        copy_out(m.what, most);
         if (is_copy(m.what.id)) waiting_.leaves_transport(m);
     }
-    void copy_out(event& e) {
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            try_to_copy_out(e);
-        } catch (...) {
-        }
-#else
-        try_to_copy_out(e);
-#endif
-    }
-    void try_to_copy_out(event& e) {
-        // The payload is with its sender, and takes no room here.
-        if (e.data == nullptr && e.bytes != 0) return;
-        std::uint64_t& of_peer = waiting_.peer(e.peer).copied;
-        const std::uint64_t bytes = cost(e.bytes);
-        if (of_peer + bytes > limits_.bytes_per_peer || copied_ + bytes > limits_.bytes) return;
-        const std::uint32_t at = free_copy(e.bytes);
+    // `most`: bytes of this sender's copies.
+    void copy_out(event& e, std::uint64_t most) {
+        const std::uint32_t at = is_here(e) ? copy_for(e, most) : none;
+        if (at == none) return;
         if (!claim(e.id)) return put_back(at); // its sender took it back; a later claim will say so again
+        if (e.bytes != 0) std::memcpy(copies_[at].bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
+        transport_.release(e.id);
+        becomes_copy(e, at);
+    }
+    // The same for a message whose payload is with its sender.
+    BOUGH_COLD void fetch(detail::early_message& m) {
+        const std::uint32_t at = fetch(m.what);
+        if (at == none) return;
+        waiting_.leaves_transport(m);
+        if (!copies_[at].is_under_way) return;
+        m.under_way = true;
+        copies_[at].message = &m;
+    }
+    // Which copy it is now; none: it stays.
+    BOUGH_COLD std::uint32_t fetch(event& e) {
+        const std::uint32_t at = copy_for(e, most_when_idle());
+        if (at == none) return none;
+        posted result = posted::failed;
+        detail::ignore_exceptions([&] {
+            result = transport_.take(e.id, std::span(copies_[at].bytes).first(static_cast<std::size_t>(e.bytes)),
+                                     std::uint64_t{id_mark} << 32 | at);
+        });
+        if (result != posted::pending && result != posted::complete) return put_back(at), none;
+        copies_[at].is_under_way = result == posted::pending;
+        becomes_copy(e, at);
+        return at;
+    }
+    BOUGH_COLD posted take_copy(std::uint64_t handle, std::span<std::byte> into) {
+        const copy& c = copy_of(handle);
+        if (c.is_under_way) return posted::would_block;
+        if (c.is_void) return posted::failed;
+        if (!into.empty()) std::memcpy(into.data(), c.bytes.data(), into.size());
+        release(handle);
+        return posted::complete;
+    }
+    // Or is its payload with its sender?
+    static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
+    std::uint64_t most_when_idle() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
+    // A copy that is free, with memory for this message. none: it would be too much, or there is no memory.
+    std::uint32_t copy_for(const event& e, std::uint64_t most) noexcept {
+        const std::uint64_t bytes = cost(e.bytes);
+        std::uint32_t found = none;
+        if (waiting_.peer(e.peer).copied + bytes <= most && copied_ + bytes <= limits_.bytes)
+            detail::ignore_exceptions([&] { found = free_copy(e.bytes); });
+        return found;
+    }
+    void becomes_copy(event& e, std::uint32_t at) noexcept {
         copy& made = copies_[at];
         made.peer = e.peer;
         made.used = e.bytes;
-        if (e.bytes != 0) std::memcpy(made.bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
-        transport_.release(e.id);
-        of_peer += bytes;
-        copied_ += bytes;
+        waiting_.peer(e.peer).copied += cost(e.bytes); // known: it allocates nothing
+        copied_ += cost(e.bytes);
         e.id = first_copy + at;
         e.data = made.bytes.data();
     }

@@ -31,9 +31,6 @@ enum class transport_rule : std::uint8_t {
     same_payload,  // the payload arrives bit for bit, and nothing beside it is written
     release,       // a released arrival makes room, whatever the order of releases
     handed_over,   // T11: a message that is complete and handed over arrives without its sender's help
-    // An arrival without data, which can only be taken, is one that keeps its place (KeepsPlaces), or one for
-    // which the transport has room of its own (KeepsEarly).
-    keeps_place,
     common_memory, // memory that all ranks see is the same for all, and a wake is news (SharesMemory)
 };
 

@@ -127,10 +127,6 @@ public:
             if (place == no_rank) return between_.end.early_bytes(peer);
         return 0;
     }
-    bool keeps_place(rank_t peer, std::span<const std::byte> bytes) const noexcept requires in_place {
-        if (const rank_t place = place_[peer]; place != no_rank) return keeps_place_of(inside_.end, place, bytes);
-        return keeps_place_of(between_.end, peer, bytes);
-    }
     bool forked() const noexcept requires(knows_forks<Inside> || knows_forks<Between>) {
         bool is_child = false;
         if constexpr (knows_forks<Inside>) is_child = is_child || inside_.end.forked();
@@ -213,19 +209,6 @@ private:
     static constexpr std::uint32_t polls_until_quiet = 32;
     static constexpr std::uint32_t polls_per_look = 8;
     static constexpr std::uint64_t look_ns = 2'000;
-
-    // Where nothing is in place, no message can be copied out: what the transport keeps by itself is the room.
-    template <class T>
-    static bool keeps_place_of(const T& end, rank_t peer, std::span<const std::byte> bytes) noexcept {
-        if constexpr (KeepsPlaces<T>)
-            return end.keeps_place(peer, bytes);
-        else if constexpr (InPlaceTransport<T>)
-            return false;
-        else if constexpr (KeepsEarly<T>)
-            return end.early_bytes(peer) == 0;
-        else
-            return true;
-    }
 
     template <class T>
     struct side {

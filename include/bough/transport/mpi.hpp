@@ -92,10 +92,6 @@ public:
     bool forked() const noexcept { return s_->forked(); }
     // Which way a message goes; see SaysWays.
     protocol way_of(rank_t, std::size_t bytes, bool) const noexcept { return s_->way_of(bytes); }
-    // A long message keeps a place of the window until it is taken; see KeepsPlaces.
-    bool keeps_place(rank_t, std::span<const std::byte> bytes) const noexcept {
-        return s_->way_of(bytes.size()) != protocol::copied;
-    }
 
     // In the child of a fork MPI is not called, because all of its state is the parent's.
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {

@@ -97,10 +97,6 @@ public:
     double switch_ns() const noexcept requires requires(const X& x) { x.switch_ns(); }
     { return this->x_.switch_ns(); }
     using base::way_of; // see SaysWays
-    // A long message keeps its block until it is taken; see KeepsPlaces.
-    bool keeps_place(rank_t, std::span<const std::byte> bytes) const noexcept {
-        return !this->goes_in_block(bytes.size());
-    }
     bool forked() const noexcept { return detail::is_forked(this->x_); }
     // The remote writes of which this transport is made.
     X& writes() noexcept { return this->x_; }

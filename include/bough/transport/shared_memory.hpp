@@ -112,11 +112,6 @@ public:
                                   combines ? costs_.combined_from : costs_.copied_from);
     }
 
-    // Whether a message to this peer keeps its slot until it is taken, and holds up later ones; see KeepsPlaces.
-    bool keeps_place(rank_t peer, std::span<const std::byte> bytes) const noexcept {
-        return sends_.is_private(links_[peer], bytes, mine_);
-    }
-
     // Memory that peers can read in place. It is aligned to a cache line; pieces of 4 KiB and more
     // have pages of their own. Empty: no free piece is large enough. Give it back by deallocate();
     // otherwise it ends with the transport. While a message in it is being cancelled, no other
@@ -323,8 +318,7 @@ private:
 };
 
 static_assert(PollsPeers<shared_memory> && WaitableTransport<shared_memory> && PiecewiseTransport<shared_memory> &&
-              SaysWays<shared_memory> && KeepsPlaces<shared_memory> && SharesMemory<shared_memory> &&
-              WaitsForLate<shared_memory>);
+              SaysWays<shared_memory> && SharesMemory<shared_memory> && WaitsForLate<shared_memory>);
 
 template <WireUp W>
 std::optional<shared_memory> shared_memory::join(W& wire, const shared_memory_options& options, status& result) {

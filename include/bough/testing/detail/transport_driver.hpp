@@ -370,9 +370,6 @@ private:
         arrival a{r, e, from, s.arrived++, false};
         if constexpr (InPlaceTransport<T>) {
             const bool within_reach = e.bytes == 0 || e.data != nullptr; // otherwise it must be taken
-            if (!within_reach && !says_it_waits(s, static_cast<std::size_t>(e.bytes)))
-                return fail(transport_rule::keeps_place, s.from,
-                            "a message that can only be taken may hold up others, and keeps_place does not say so");
             if (!keep_arrivals && within_reach && mix_bits(transport_traffic::key(s, a.number) + 2) % 2 == 0) {
                 if (!at(r).claim(e.id))
                     return fail(transport_rule::same_payload, r, "a message that was not taken back cannot be claimed");
@@ -383,19 +380,6 @@ private:
         }
         held_.push_back(a);
         return keep_arrivals || held_.size() < 4 || use(take_one(mix_bits(e.id + polls_)));
-    }
-    // Does the sender know that its message waits at the peer, or how many bytes may wait there?
-    bool says_it_waits([[maybe_unused]] const stream& s, [[maybe_unused]] std::size_t bytes) {
-        if (s.from == may_lose) return true; // it has left
-        if constexpr (KeepsEarly<T>)
-            if (at(s.from).early_bytes(s.to) != 0) return true;
-        if constexpr (KeepsPlaces<T>) {
-            const std::size_t memory = borrow(bytes);
-            const bool keeps = at(s.from).keeps_place(s.to, {data(memory), bytes});
-            free_.push_back(memory);
-            return keeps;
-        }
-        return false;
     }
     // T7: a take of another length fails, writes nothing, and leaves the arrival there.
     bool wrong_takes(const arrival& a) {

@@ -36,10 +36,6 @@ public:
 
     // Which way a message goes; see SaysWays.
     protocol way_of(rank_t, std::size_t bytes, bool) const noexcept { return end().way_of(bytes); }
-    // A long message keeps a place of the window until it is taken; see KeepsPlaces.
-    bool keeps_place(rank_t, std::span<const std::byte> bytes) const noexcept {
-        return end().way_of(bytes.size()) != protocol::copied;
-    }
 
     posted post_send(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         return end().post_send(to, tag, bytes, id);

@@ -31,10 +31,6 @@ public:
     static bool is_long(const shared_link& l, std::span<const std::byte> bytes, const shared_pieces& mine) noexcept {
         return sent_way(bytes.size(), l.out.eager_bytes()) == protocol::staged || is_in_place(bytes, mine);
     }
-    // Whether its receiver can only take it, as it stays in private memory.
-    static bool is_private(const shared_link& l, std::span<const std::byte> bytes, const shared_pieces& mine) noexcept {
-        return is_long(l, bytes, mine) && !is_in_place(bytes, mine);
-    }
     posted post(shared_link& l, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id,
                 const shared_pieces& mine) {
         std::uint32_t where = l.process.reads_me ? in_private : to_be_staged;
