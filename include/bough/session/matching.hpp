@@ -119,10 +119,13 @@ public:
             free_slots_of(flight_[next_freed_++ % flight_.size()], fetches);
     }
     // The same for a poll that has found nothing, now and then. Long messages are copied once more than they
-    // would be otherwise, so they get more time.
+    // would be otherwise, so they wait until nothing has come for many polls, or for very many in all.
     void idle(bool always) {
-        if ((++idle_polls_ & 31u) == 0) make_way(always, (idle_polls_ & 511u) == 0);
+        ++idle_in_a_row_;
+        if ((++idle_polls_ & 31u) == 0) make_way(always, idle_in_a_row_ >= 512 || (idle_polls_ & 0xffffu) == 0);
     }
+    // A poll has found something.
+    void moves() noexcept { idle_in_a_row_ = 0; }
     // Frees the slots of the messages that operations hold, too.
     BOUGH_COLD void free_slots() {
         early_.copy_all(true);
@@ -140,7 +143,7 @@ private:
     early_reports<T> reports_;
     std::uint64_t stale_ = 0;
     std::size_t next_freed_ = 0; // of make_way()
-    std::uint32_t idle_polls_ = 0;
+    std::uint32_t idle_polls_ = 0, idle_in_a_row_ = 0;
 };
 
 } // namespace bough::detail

@@ -42,7 +42,7 @@ namespace bough::inline BOUGH_ABI {
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
-    std::uint64_t bytes_per_peer = std::uint64_t{1} << 20; // copies of one sender's messages
+    std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
     // Copies in all. When nothing else moves, one sender's may be half of this.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
