@@ -10,10 +10,14 @@
 #include <bough/op/arithmetic.hpp>
 #include <bough/operation.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/tree/flat.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -142,4 +146,30 @@ TEST_CASE("start: thousands of operations may wait behind one whose peer is late
         }
     });
     CHECK(wrong == 0);
+}
+
+// Its messages to ranks that are no members go when nobody but it has been in flight, and the books know no peer yet.
+TEST_CASE("start: an operation that was alone goes on when a group has been made meanwhile") {
+    for (const std::size_t length : {1u, 3'000u}) {
+        CAPTURE(length);
+        std::vector<status> ends(6);
+        in_process{6}.run([&](auto t) {
+            communicator all{std::move(t), {.timeout_ns = 20'000'000'000}};
+            const rank_t members[] = {0, 1};
+            std::vector<std::int64_t> x(length, 1);
+            operation one;
+            const auto start = [&] { one = start_allreduce(all, std::span(x), plus{}, flat{}); };
+            std::optional<decltype(all)> two;
+            if (all.rank() < 2) {
+                start();
+                two = create_group(all, members);
+            } else {
+                start();
+            }
+            status& mine = ends[all.rank()];
+            one.wait(mine);
+            if (!mine && x.back() != 6) mine.code = errc::protocol_error;
+        });
+        for (const status& s : ends) CHECK(s.code == errc::ok);
+    }
 }

@@ -204,8 +204,8 @@ public:
     operation_place take_place() noexcept { return flight_.take_place(); }
 
     void open(std::uint16_t context, std::span<const rank_t> members) {
+        if (context != 0) flight_.end_one_order();
         contexts().open(context, members);
-        if (context != 0) flight_.room().set_one_order(false);
         failure_.note(); // a member may have ended its calls already
     }
     // This rank makes no further call of a communicator. `is_gone`: and nothing is left of it (letting_go.hpp).

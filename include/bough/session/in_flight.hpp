@@ -112,6 +112,13 @@ public:
     BOUGH_COLD void use_priorities(rank_t ranks) {
         if (urgent_.empty()) urgent_.resize(ranks, nobody_waits);
     }
+    // From now on peers may have started their operations in another order than this rank, and no operation may
+    // always send, not even those that could when they started. May throw if memory runs out; then nothing has
+    // changed.
+    BOUGH_COLD void end_one_order() {
+        for (std::size_t i = 0; i != size(); ++i) ahead_.prepare(*(*this)[i].work_);
+        ahead_.set_one_order(false);
+    }
     // Makes room for operations of this plan.
     void reserve(prepared& work) { ahead_.prepare(work); }
     // The operation starts. Pre: prepare(), and renew().
@@ -330,7 +337,7 @@ private:
         if (op.is_watched()) [[unlikely]]
             op.tell({.what = operation_event::kind::sent, .step = step, .peer = to, .bytes = bytes});
     }
-    // It may send ahead. An operation that is the oldest from its start never does.
+    // It may send ahead. An operation that is the oldest from its start does not while there is one order.
     void join_others(session_operation& op) {
         ahead_.prepare(*op.work_); // now, as whether it is needed depends on the other ranks
         if (op.place_.is_set) ahead_.prepare(*all_[ended_]->work_); // it may be the oldest no more
