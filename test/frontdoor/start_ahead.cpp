@@ -173,3 +173,35 @@ TEST_CASE("start: an operation that was alone goes on when a group has been made
         for (const status& s : ends) CHECK(s.code == errc::ok);
     }
 }
+
+TEST_CASE("start: early messages leave their slots to what ranks say when they agree, or make a group") {
+    for (const bool agrees : {false, true})
+        for (const std::size_t length : {1u, 3'000u}) {
+            CAPTURE(agrees, length);
+            std::vector<status> ends(2);
+            in_process{2, {.slots = 2}}.run([&](auto t) {
+                communicator all{std::move(t), {.timeout_ns = 20'000'000'000}};
+                communicator other = duplicate(all);
+                const rank_t members[] = {0, 1};
+                status& mine = ends[all.rank()];
+                std::vector<std::int64_t> x(length, all.rank() == 0 ? 7 : 0);
+                std::vector<operation> ahead;
+                const auto start = [&] {
+                    for (int i = 0; i != 3; ++i) ahead.push_back(start_broadcast(all, std::span(x), root{0}));
+                };
+                if (all.rank() == 0) start();
+                if (agrees)
+                    (void)agree(other, 1, mine);
+                else
+                    (void)create_group(other, members, mine);
+                if (all.rank() == 1) start();
+                for (operation& op : ahead) {
+                    status s;
+                    op.wait(s);
+                    if (!mine) mine = s;
+                }
+                if (!mine && x.back() != 7) mine.code = errc::protocol_error;
+            });
+            for (const status& s : ends) CHECK(s.code == errc::ok);
+        }
+}
