@@ -141,3 +141,48 @@ TEST_CASE("before sleep: what the last try sent does not stay with a transport t
     CHECK(mine.outstanding() == count - 1);
     CHECK_FALSE(mine.make_way());
 }
+
+// Whoever sleeps after it would otherwise wait for the answer to a question that is still here.
+TEST_CASE("before sleep: what a peer is to be asked has been asked") {
+    for (const std::uint32_t count : {2u, 150u}) {
+        CAPTURE(count);
+        in_process world{3};
+        book noted;
+        noted.room[2] = 0;
+        session<scripted> mine{scripted(world.connect(0), noted), {.bytes_per_peer = 1'024}}; // one short message
+        const rank_t members[] = {0, 1, 2};
+        mine.open_communicator(1, members);
+        std::deque<operation> all;
+        std::uint64_t value = 1;
+        const auto start = [&](rank_t to, std::uint32_t number) {
+            const std::vector<step> steps{send_step(to, {input, 0, 1}), send_step(to, {input, 0, 1})};
+            operation& o = all.emplace_back(bind_steps(steps, 1));
+            envelope tag;
+            tag.operation = number;
+            const call_signature signature{.plan = o.work.bound().plan_id};
+            call its;
+            its.input = its.output = reinterpret_cast<std::byte*>(&value);
+            its.count = 1;
+            its.element_bytes = sizeof value;
+            mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+        };
+        for (std::uint32_t n = 1; n != count; ++n) start(2, n);
+        const std::string last = std::to_string(count) + ">1";
+        start(1, count);
+        CHECK(noted.take() == posts{last, "c1"}); // at once: the program may compute now
+        start(1, count + 1);
+        noted.room[1] = 0;
+        (void)mine.progress();
+        CHECK(noted.take().empty());
+        noted.room[1] = 1'000;
+        envelope answer;
+        answer.epoch = 1;
+        answer.operation = count;
+        answer.segment = detail::early_answer_segment;
+        auto other = world.connect(1);
+        REQUIRE(other.post_send(0, answer, {}, 1) == posted::complete);
+        (void)mine.progress();
+        while (mine.make_way()) continue; // and now it sleeps
+        CHECK(noted.take() == posts{last, std::to_string(count + 1) + ">1", "c1"});
+    }
+}

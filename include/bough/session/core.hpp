@@ -147,6 +147,7 @@ public:
         if (always || !flight_.gives_turns() || !flight_.was_blocked()) return false;
         const std::size_t before = flight_.size();
         const bool moves = engines_.retry(true);
+        report_early();
         hand_over();
         return moves || flight_.size() != before; // an op may have thrown
     }
@@ -311,6 +312,7 @@ private:
             // Again if an op throws meanwhile: what others are told of that may clear further ranks.
             while (messages_.own.data_may_go() && flight_.was_blocked()) (void)engines_.retry();
         });
+        report_early();
     }
 
     letting_go<T> end_of() noexcept { return {members_, messages_.own, matching_, failure_, disputes_, late_, watch_}; }
@@ -378,10 +380,8 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     } else {
         engines_.run(op, [&](auto& port) { work.start(c, port); });
     }
-    if (!messages_.early.empty()) {
-        engines_.take_early(op);
-        report_early();
-    }
+    if (!messages_.early.empty()) engines_.take_early(op);
+    report_early();
     if (members_.any_lost() && !op.done_) failure_.fail_if_lost(op);
     hand_over();
     op.record_.starting = false;
