@@ -138,7 +138,8 @@ public:
                     return fails(peer);
         if (const rank_t r = op.taken_back_by_; r != no_rank && members_.is_lost(r)) return fails(r);
         for (const auto& channel : op.work_->incoming())
-            if (members_.is_lost(channel.peer) && channel.arrived != channel.count) return fails(channel.peer);
+            if (members_.is_lost(channel.peer) && channel.arrived != channel.count && !has_come(op, channel))
+                return fails(channel.peer);
     }
     // One post of a failed operation has ended. With the last one the operation ends.
     void gave_back(session_operation& op) {
@@ -375,9 +376,11 @@ private:
         dispute_.close();
         note();
         // Control messages stay: survivors need them, and begin_epoch() of the session finds some
-        // among the early ones.
+        // among the early ones. So do messages of operations in flight, which may not need what is lost: they
+        // wait behind one whose payload is under way.
         early_.drop([this](const event& e) {
-            return members_.is_of_epoch(e.envelope) && e.envelope.segment != control_segment;
+            return members_.is_of_epoch(e.envelope) && e.envelope.segment != control_segment &&
+                   flight_.find(e.envelope) == nullptr;
         });
         tell();
     }
@@ -413,6 +416,13 @@ private:
     BOUGH_COLD void tell_given_up(const envelope& call, const status& why) {
         if (!others_.given_up(call, why))
             break_communicator(call.context, {.code = errc::no_resources, .operation = call.operation});
+    }
+    // Are all messages of this channel here? Some may wait behind one whose payload is under way.
+    BOUGH_COLD bool has_come(const session_operation& op, const prepared::incoming_channel& channel) const {
+        return channel.arrived + early_.count([&](const event& e) {
+            return e.peer == channel.peer && e.envelope.segment < inquiry_segment && members_.is_of_epoch(e.envelope) &&
+                   same_call(e.envelope, op.tag_);
+        }) >= channel.count;
     }
     bool is_call_of(const event& e, std::uint16_t context) const noexcept {
         return members_.is_of_epoch(e.envelope) && e.envelope.context == context &&
