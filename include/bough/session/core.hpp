@@ -247,7 +247,7 @@ private:
     };
     BOUGH_COLD void resume() {
         session_operation& op = straight_.stop();
-        engines_.run(op, [&](auto& port) { flight_.prepare_for_older(*op.work_), op.work_->resume(port); });
+        engines_.run(op, [&](auto& port) { flight_.reserve(*op.work_), op.work_->resume(port); });
     }
 
     void handle(const event& e) {
@@ -364,7 +364,7 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
     if (failure_.refuse_start(op)) return;
     work.prepare(c);
     if (!attendants_.empty() || !flight_.room().has_one_order()) [[unlikely]]
-        flight_.prepare_for_older(work);
+        flight_.reserve(work);
     op.record_.how = {call_state::in_flight, errc::ok, op.recorded_size(c.element_bytes)};
     flight_.add(op);
     if (op.record_.in != nullptr) op.record_.in->begins(op.tag_.operation, op.signature_, op.record_.how);

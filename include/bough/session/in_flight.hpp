@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 // in_flight: the operations of a session that have started and have not ended, in the order of their
-// calls. That is the order of their starts, but for calls that have waited for their turn: these take
-// the place that they would have had (call_order.hpp), as on a rank where they need not wait. So if all
-// ranks make their calls in one order, all have the same oldest one. Until such a call starts, no
-// operation behind its place counts as the oldest.
+// calls. That is the order of their starts, but for calls that have waited for their turn: these take the
+// place that they would have had (call_order.hpp), as on a rank where they need not wait. So if all ranks
+// make their calls in one order, all have the same oldest one. Until such a call starts, no operation
+// behind its place counts as the oldest.
 //
 // It finds operations, by their call or by the id of a post, and says what each of them may send. While
 // there is one communicator, the oldest may always send. Others send what their peers can keep, and more
@@ -11,12 +11,10 @@
 // have started its operations in another order. If one has much to send, it asks the peer.
 //
 // If the transport has no room for a message of one with a higher priority, the others send that rank
-// nothing until it has gone. With 64 and more in flight, operations that wait for room take turns; then
-// this holds among those of one poll.
+// nothing until it has gone (with 64 and more in flight, which take turns, only in the same poll).
 //
-// Messages of the session itself go first: while control holds one for a rank, as the transport has no
-// room for it, no data goes to that rank. Otherwise a rank could get data of a call before the name of
-// that call.
+// Messages of the session itself go first: while control holds one for a rank, no data goes to that rank.
+// Otherwise a rank could get data of a call before the name of that call.
 //
 // It needs of an operation what session_operation has, of the transport the concept, and control.
 #ifndef BOUGH_SESSION_IN_FLIGHT_HPP
@@ -79,13 +77,13 @@ public:
         return last_place();
     }
     // The place of the oldest call that has still to start; not set: there is none. Operations behind it
-    // may not always send. Pre: prepare_for_older() of those that have started since.
+    // may not always send. Pre: reserve() for those that have started since.
     void set_waiting(const operation_place& oldest) noexcept {
         waiting_ = oldest;
         forget_oldest();
     }
-    // An operation of this plan will start, and may not always send although none is in flight.
-    void prepare_for_older(prepared& work) { ahead_.prepare(work); }
+    // Makes room for operations of this plan, which may not always send although none is in flight.
+    void reserve(prepared& work) { ahead_.prepare(work); }
 
     // Makes an operation ready to be added. `tag` has its context and number.
     void prepare(session_operation& op, prepared& work, const envelope& tag, std::uint32_t epoch,
@@ -112,15 +110,11 @@ public:
     BOUGH_COLD void use_priorities(rank_t ranks) {
         if (urgent_.empty()) urgent_.resize(ranks, nobody_waits);
     }
-    // From now on peers may have started their operations in another order than this rank, and no operation may
-    // always send, not even those that could when they started. May throw if memory runs out; then nothing has
-    // changed.
+    // From now on no operation may always send, not even one that could at its start. May throw.
     BOUGH_COLD void end_one_order() {
-        for (std::size_t i = 0; i != size(); ++i) ahead_.prepare(*(*this)[i].work_);
+        for (std::size_t i = 0; i != size(); ++i) reserve(*(*this)[i].work_);
         ahead_.set_one_order(false);
     }
-    // Makes room for operations of this plan.
-    void reserve(prepared& work) { ahead_.prepare(work); }
     // The operation starts. Pre: prepare(), and renew().
     BOUGH_ALWAYS_INLINE void add(session_operation& op) {
         op.ticket_ = ++tickets_ & most_tickets;
