@@ -321,6 +321,24 @@ TEST_CASE("unexpected: a payload that its sender takes back while it is under wa
     CHECK(box.poll().empty());
 }
 
+TEST_CASE("unexpected: a message that its sender has taken back keeps no slot") {
+    late_mailbox box({}, 1);
+    REQUIRE(box.send(1, bytes_of(1)));
+    CHECK(box.poll().empty());
+    REQUIRE(box.theirs.cancel(1) == errc::ok);
+    CHECK_FALSE(box.send(2, bytes_of(2)));
+    box.early.copy_all(true);
+    REQUIRE(box.send(2, bytes_of(2)));
+    CHECK(box.poll().empty());
+    event e;
+    REQUIRE(box.next(e, 1)); // its operation still hears of it
+    CHECK_FALSE(box.early.claim(e.id));
+    std::vector<std::byte> into(300);
+    CHECK(box.early.take(e.id, into, 1) == posted::failed);
+    box.early.release(e.id);
+    CHECK(box.early.copied_bytes() == 0);
+}
+
 TEST_CASE("unexpected: messages of the session itself are not taken") {
     late_mailbox box;
     REQUIRE(box.send(1, bytes_of(1), unexpected_messages<late_end>::first_of_session));

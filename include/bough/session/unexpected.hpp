@@ -267,8 +267,9 @@ private:
     void copy_out(event& e, std::uint64_t most) {
         const std::uint32_t at = is_here(e) ? copy_for(e, most) : none;
         if (at == none) return;
-        if (!claim(e.id)) return put_back(at); // its sender took it back; a later claim will say so again
-        if (e.bytes != 0) std::memcpy(copies_[at].bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
+        copies_[at].is_void = !claim(e.id); // its sender took it back; a later claim will say so again
+        if (e.bytes != 0 && !copies_[at].is_void)
+            std::memcpy(copies_[at].bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
         transport_.release(e.id);
         becomes_copy(e, at);
     }
@@ -285,13 +286,14 @@ private:
     BOUGH_COLD std::uint32_t fetch(event& e) {
         const std::uint32_t at = copy_for(e, most_when_idle());
         if (at == none) return none;
-        posted result = posted::failed;
+        posted result = posted::would_block;
         detail::ignore_exceptions([&] {
             result = transport_.take(e.id, std::span(copies_[at].bytes).first(static_cast<std::size_t>(e.bytes)),
                                      std::uint64_t{id_mark} << 32 | at);
         });
-        if (result != posted::pending && result != posted::complete) return put_back(at), none;
+        if (result == posted::would_block) return put_back(at), none; // memory has run out
         copies_[at].is_under_way = result == posted::pending;
+        if (copies_[at].is_void = result == posted::failed; copies_[at].is_void) transport_.release(e.id);
         becomes_copy(e, at);
         return at;
     }
