@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Messages that come before their operation: where they stay, when they are copied, and that their memory is used again.
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include <bough/session/unexpected.hpp>
 #include <bough/testing/transport_archetype.hpp>
 #include <bough/transport/simulated.hpp>
@@ -384,4 +385,34 @@ TEST_CASE("unexpected: an operation gets the payload of a message that it holds 
     CHECK(box.early.take(held.handle, into, 1) == posted::failed);
     box.early.release(held.handle);
     CHECK(box.early.copied_bytes() == 0);
+}
+
+// Of ranks behind the first 256, memory for what is copied of them is allocated when the first message is.
+TEST_CASE("unexpected: a message that an operation holds stays where it is if memory runs out") {
+    testing::loop_group group(2);
+    late_end mine(group.connect(0));
+    auto theirs = group.connect(1);
+    const std::vector<std::byte> bytes = bytes_of(1);
+    REQUIRE(theirs.post_send(0, {}, bytes, 1) == posted::pending);
+    std::array<event, 1> found;
+    REQUIRE(mine.poll(found) == 1);
+    unexpected_messages<late_end> early(mine, 1'000, {});
+    held_message held{.bytes = found[0].bytes, .handle = found[0].id, .peer = 999, .present = true};
+    for (long until = 0; until != 2; ++until) {
+        bough_test::until_failure = until;
+        early.detach(held, true);
+        bough_test::until_failure = -1;
+        CHECK(held.handle == found[0].id);
+        CHECK(early.copied_bytes() == 0);
+    }
+    early.detach(held, true);
+    CHECK(held.handle != found[0].id);
+    CHECK(mine.poll(found) == 1);
+    event e = found[0];
+    envelope call;
+    REQUIRE(early.owns(e));
+    CHECK_FALSE(early.taken(e, call));
+    std::vector<std::byte> into(bytes.size());
+    CHECK(early.take(held.handle, into, 1) == posted::complete);
+    CHECK(into == bytes);
 }

@@ -312,8 +312,10 @@ private:
     std::uint32_t copy_for(const event& e, std::uint64_t most) noexcept {
         const std::uint64_t bytes = cost(e.bytes);
         std::uint32_t found = none;
-        if (waiting_.peer(e.peer).copied + bytes <= most && copied_ + bytes <= limits_.bytes)
-            detail::ignore_exceptions([&] { found = free_copy(e.bytes); });
+        detail::ignore_exceptions([&] {
+            if (waiting_.peer(e.peer).copied + bytes <= most && copied_ + bytes <= limits_.bytes)
+                found = free_copy(e.bytes);
+        });
         return found;
     }
     void becomes_copy(event& e, std::uint32_t at) noexcept {
