@@ -320,3 +320,17 @@ TEST_CASE("failure: the end of a dispute is that of its communicator") {
     CHECK(other.result().code == errc::call_mismatch);
     CHECK(other.result().peer == 2);
 }
+
+TEST_CASE("failure: what operations of a broken communicator have sent ahead does not count on") {
+    const testing::loop_group group(2);
+    test::parts_of_session zero(group, 0, 2);
+    zero.start(1);
+    zero.running.end_one_order();
+    zero.start(2);
+    const ahead::bound bound = zero.running.room().at_peer(0);
+    const std::uint64_t all = bound.most - early_message_bytes;
+    CHECK_FALSE(zero.running.room().fits(1, all, bound));
+    zero.failing.break_communicator(0, {.code = errc::op_threw});
+    CHECK(zero.running.empty());
+    CHECK(zero.running.room().fits(1, all, bound));
+}

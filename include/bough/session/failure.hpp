@@ -169,13 +169,13 @@ public:
         sheltered([&] {
             broken_.push_back({context, as_seen_by(members_.rank(), why)});
             given_up_.forget(context);
-            flight_.room().forget(context);
             note();
             if (dispute_.is_of(context)) dispute_.close();
             early_.drop([&](const event& e) { return is_call_of(e, context); });
             others_.broken(context, why);
         });
         end_all(why, [context](const session_operation& op) { return op.tag_.context == context; });
+        flight_.room().forget(context); // its members drop what is early of it
     }
     // A peer has given up this call; `why`: with what the call must end.
     BOUGH_COLD void given_up_by_peer(const envelope& call, const status& why) {
