@@ -20,6 +20,7 @@
 #include <bough/report/recording_file.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -167,23 +168,25 @@ private:
     void shuffle(std::vector<std::size_t>& some) {
         for (std::size_t i = some.size(); i > 1; --i) std::swap(some[i - 1], some[mine_.roll(i)]);
     }
-    // The calls with and without names, each in the order of the plan.
-    static std::pair<std::vector<std::size_t>, std::vector<std::size_t>>
-    by_name(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
-        std::pair<std::vector<std::size_t>, std::vector<std::size_t>> made;
-        for (std::size_t k = 0; k != flights.size(); ++k)
-            (flights[k]->plan().where == place::named ? made.first : made.second).push_back(k);
-        return made;
-    }
-    // Those with names stand where the first of them is in the plan, in an order of this rank's own. So
-    // it keeps some of them while it waits in calls of other communicators. The other calls stand on the
-    // same side of them on all ranks: long ones of two communicators need one order (doc/split_phase.md).
+    // An order of this rank's own, but that of the plan among the calls of one communicator, unless they have
+    // names. A call that is not only started waits for others: so all that come before it in the plan come
+    // before it here, and no rank waits in vain.
     std::vector<std::size_t> order_of_calls(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
-        auto [named, order] = by_name(flights);
-        if (named.empty()) return order;
-        const auto at = order.begin() + static_cast<std::ptrdiff_t>(named.front());
-        shuffle(named);
-        order.insert(at, named.begin(), named.end());
+        std::vector<std::size_t> order, left(flights.size());
+        std::iota(left.begin(), left.end(), std::size_t{0});
+        while (!left.empty()) {
+            std::array<bool, place_names.size()> has_older{};
+            std::vector<std::size_t> may_be_next; // of `left`
+            for (std::size_t i = 0; i != left.size(); ++i) {
+                const call_plan& call = flights[left[i]]->plan();
+                bool& older = has_older[static_cast<std::size_t>(call.where)];
+                if (i == 0 || (call.how == form::started && !older)) may_be_next.push_back(i);
+                older = older || call.where != place::named;
+            }
+            const std::size_t i = may_be_next[mine_.roll(may_be_next.size())];
+            order.push_back(left[i]);
+            left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
+        }
         return order;
     }
     std::vector<std::size_t> order_of_waits(const std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
