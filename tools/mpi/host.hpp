@@ -36,6 +36,8 @@ public:
     virtual ~host_group() = default;
     virtual bool gather_from_all(const void* mine, int bytes, void* all) = 0;
     virtual bool find_greatest(std::uint32_t* numbers, int count) = 0; // of each number, over all ranks
+    // The same, but it does not wait. The request is for PMPI_Test.
+    virtual bool start_greatest(std::uint32_t* numbers, int count, MPI_Request& request) = 0;
 };
 
 } // namespace under_mpi

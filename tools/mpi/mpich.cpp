@@ -35,6 +35,9 @@ public:
     bool find_greatest(std::uint32_t* numbers, int count) override {
         return PMPI_Allreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_) == MPI_SUCCESS;
     }
+    bool start_greatest(std::uint32_t* numbers, int count, MPI_Request& request) override {
+        return PMPI_Iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request) == MPI_SUCCESS;
+    }
 
 private:
     MPI_Comm comm_;

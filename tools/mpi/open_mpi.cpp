@@ -38,6 +38,10 @@ public:
         return below_.coll_allreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_,
                                      below_.coll_allreduce_module) == MPI_SUCCESS;
     }
+    bool start_greatest(std::uint32_t* numbers, int count, MPI_Request& request) override {
+        return below_.coll_iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request,
+                                      below_.coll_iallreduce_module) == MPI_SUCCESS;
+    }
 
 private:
     ompi_communicator_t* comm_;

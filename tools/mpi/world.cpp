@@ -2,7 +2,9 @@
 #include "world.hpp"
 
 #include "end_job.hpp"
+#include <bough/core/deadline.hpp>
 #include <bough/error.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/transport/composite/nodes.hpp>
 
@@ -21,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace under_mpi {
@@ -71,14 +74,42 @@ bool is_done(const F& f) noexcept {
     }
 }
 
-// Of each number the greatest over all ranks. If the host has an error, the other ranks may have none:
-// they would go on with bough, and this one without it.
-void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
-    if (host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) return;
-    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: the MPI's allreduce, by which ranks agree, has failed\n",
-                 world::get().rank());
+// If ranks cannot agree on how to go on, none can: some would go on with bough, and others without it.
+[[noreturn]] void end_job_saying(const char* why) noexcept {
+    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: %s\n", world::get().rank(), why);
     end_job(MPI_COMM_WORLD);
     std::abort();
+}
+constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, has failed";
+
+// Of each number the greatest over all ranks.
+void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
+    if (!host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) end_job_saying(vote_failed);
+}
+// The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there may be
+// a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them.
+void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base,
+          const std::vector<bough::rank_t>* members) noexcept {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (!host.start_greatest(numbers.data(), static_cast<int>(numbers.size()), request)) end_job_saying(vote_failed);
+    const std::uint64_t last_ns = bough::deadline_after(bough::detail::steady_now_ns(), base.options().timeout_ns);
+    for (std::uint32_t turn = 1;; ++turn) {
+        int is_over = 0;
+        if (PMPI_Test(&request, &is_over, MPI_STATUS_IGNORE) != MPI_SUCCESS) end_job_saying(vote_failed);
+        if (is_over != 0) return;
+        if (turn % 16 == 0) std::this_thread::yield();
+        if (turn % 256 != 0) continue;
+        is_done([&] { base.progress(); });
+        for (std::size_t i = 0; members != nullptr && i != members->size(); ++i) {
+            if (!base.shared_session()->is_lost((*members)[i])) continue;
+            std::array<char, 120> why{};
+            std::snprintf(why.data(), why.size(),
+                          "rank %u is lost, and has not come to the first collective of a communicator", (*members)[i]);
+            end_job_saying(why.data());
+        }
+        if (bough::detail::steady_now_ns() > last_ns)
+            end_job_saying("a rank has not come to the first collective of a communicator by the deadline");
+    }
 }
 
 // A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the
@@ -254,19 +285,21 @@ struct agreed {
     bool are_same = false;   // all ranks have proposed them
     bool has_memory = false; // all ranks have
 };
-agreed agree(host_group& host, numbers mine, bool has_memory) noexcept {
+template <class Vote>
+agreed agree(const Vote& vote, numbers mine, bool has_memory) noexcept {
     const std::uint32_t a = mine.blocking, b = mine.nonblocking;
     std::array<std::uint32_t, 5> all{a, ~a, b, ~b, has_memory ? 0u : 1u};
-    vote(host, all);
+    vote(all);
     agreed found;
     found.greatest = {static_cast<std::uint16_t>(all[0]), static_cast<std::uint16_t>(all[2])};
     found.are_same = all[0] == ~all[1] && all[2] == ~all[3];
     found.has_memory = all[4] == 0;
     return found;
 }
-bool all_agree(host_group& host, bool mine) noexcept {
+template <class Vote>
+bool all_agree(const Vote& vote, bool mine) noexcept {
     std::uint32_t disagrees = mine ? 0 : 1;
-    vote(host, {&disagrees, 1});
+    vote(std::span<std::uint32_t>(&disagrees, 1));
     return disagrees == 0;
 }
 
@@ -322,10 +355,11 @@ reason world::make(const std::vector<bough::rank_t>* members, host_group& host, 
     bool has_memory = members != nullptr;
     if (has_memory) made = take_kept(*members);
     reservation mine(session);
+    const auto among = [&](std::span<std::uint32_t> said) { vote(host, said, *base_, members); };
     for (std::uint32_t least = 1;;) {
         if (!made && has_memory) has_memory = is_done([&] { mine.reserve(least); });
-        const agreed on =
-            agree(host, made ? numbers{made->blocking.context(), made->nonblocking.context()} : mine.has(), has_memory);
+        const agreed on = agree(
+            among, made ? numbers{made->blocking.context(), made->nonblocking.context()} : mine.has(), has_memory);
         if (on.has_memory && on.are_same && made) return reason::none;
         if (made) give_back(*members, std::move(*made));
         made.reset();
@@ -334,7 +368,7 @@ reason world::make(const std::vector<bough::rank_t>* members, host_group& host, 
         if (!on.are_same) {
             bool is_mine = false;
             has_memory = is_done([&] { is_mine = mine.claim(on.greatest); });
-            if (!all_agree(host, is_mine)) {
+            if (!all_agree(among, is_mine)) {
                 least = std::max(on.greatest.blocking, on.greatest.nonblocking) + 1u;
                 continue;
             }
@@ -344,7 +378,7 @@ reason world::make(const std::vector<bough::rank_t>* members, host_group& host, 
             made.emplace(part{std::move(blocking), new_one(*members, on.greatest.nonblocking)});
         });
         if (is_made) mine.keep();
-        if (all_agree(host, is_made)) return reason::none;
+        if (all_agree(among, is_made)) return reason::none;
         made.reset();
         mine.keep(); // the others may have used the numbers already
         return reason::no_memory;
