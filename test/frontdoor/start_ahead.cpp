@@ -123,6 +123,34 @@ TEST_CASE("start: what a root has started on one communicator does not stop what
     }
 }
 
+TEST_CASE("start: an operation that waits until a peer has started it hears that the peer is gone") {
+    for (const bool is_gone_before : {false, true}) {
+        CAPTURE(is_gone_before);
+        std::atomic<bool> is_due{is_gone_before};
+        status mine;
+        in_process{2}.run([&](auto t) {
+            communicator all{std::move(t), {.timeout_ns = 20'000'000'000}};
+            communicator two = duplicate(all);
+            if (all.rank() == 1) return is_due.wait(false); // its end leaves with its communicators
+            std::vector<char> x(std::size_t{16} << 20);
+            operation op;
+            if (!is_gone_before) {
+                op = start_broadcast(two, std::span(x), root{0}, flat{});
+                for (int i = 0; i != 100; ++i) op.poll();
+                is_due = true;
+                is_due.notify_all();
+            } else {
+                while (!two.shared_session()->is_lost(1)) two.progress();
+                op = start_broadcast(two, std::span(x), root{0}, flat{});
+            }
+            op.wait(mine);
+        });
+        CHECK(mine); // long before its deadline
+        CHECK(mine.code != errc::deadline);
+        CHECK(mine.peer == 1);
+    }
+}
+
 TEST_CASE("start: thousands of operations may wait behind one whose peer is late") {
     std::atomic<int> wrong{0};
     in_process{2}.run([&](auto t) {

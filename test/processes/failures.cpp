@@ -227,7 +227,7 @@ TEST_CASE("processes: a flood of a busy root stays under the caps") {
             const std::uint32_t calls =
                 static_cast<std::uint32_t>(3'000'000 / (count * 8 + 1000)); // many times the cap
             processes group(ranks, [&](auto& wire, report& told) {
-                communicator comm{Link::join(wire), {.timeout_ns = 60'000 * ms}};
+                communicator comm{Link::join(wire), {.timeout_ns = 60'000 * ms, .early = {.bytes_per_peer = peer_cap}}};
                 std::vector<double> x(count);
                 const std::uint64_t before = bough_test::resident_bytes();
                 std::uint64_t copied = 0, unexpected = 0;

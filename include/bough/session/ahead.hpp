@@ -47,9 +47,10 @@ public:
     };
 
     // `copies`: receivers can copy early messages out.
-    ahead(rank_t ranks, const early_limits& limits, bool copies) noexcept
+    ahead(rank_t ranks, const early_limits& limits, bool copies)
         : bound_{std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2, early_message_bytes} {
         if (!copies) bound_.least = std::max(bound_.least, bound_.most / 4);
+        left_.reserve(16); // mostly enough
     }
     // The bound at a peer whose transport keeps so many bytes of early messages by itself; 0: it does not say.
     bound at_peer(std::uint64_t kept_by_transport) const noexcept {
@@ -66,6 +67,9 @@ public:
         const auto& channels = by.outgoing(); // by peer
         if (!channels.empty() && channels.back().peer >= peers_.size())
             peers_.resize(std::size_t{channels.back().peer} + 1, peer{});
+    }
+    void prepare_if_counted(prepared& by) { // also what the oldest operation sends
+        if (!has_one_order_) prepare(by);
     }
     bool fits(rank_t to, std::uint64_t bytes, const bound& b) const noexcept {
         const std::uint64_t used = to < peers_.size() ? peers_[to].in_flight + peers_[to].left : 0;

@@ -55,7 +55,9 @@ public:
                   unexpected_messages<T>::id_mark < control_messages::id_mark);
 
     // The transport is not used before it is constructed.
-    control(T& transport, const membership& members) : transport_(transport), members_(members), out_(members.size()) {}
+    control(T& transport, const membership& members) : transport_(transport), members_(members), out_(members.size()) {
+        inbox_.reserve(16); // mostly enough
+    }
     control(const control&) = delete;
     control& operator=(const control&) = delete;
 
@@ -89,6 +91,7 @@ public:
             if (transport_.handed_over(to) < transport_.accepted(to)) return false;
         return !out_.holds_for(to);
     }
+    bool is_lost(rank_t r) const noexcept { return members_.is_lost(r); }
     // The rank is lost: drops what the transport has not taken.
     void forget(rank_t to) { out_.forget(to); }
 

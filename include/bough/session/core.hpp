@@ -247,7 +247,7 @@ private:
     };
     BOUGH_COLD void resume() {
         session_operation& op = straight_.stop();
-        engines_.run(op, [&](auto& port) { flight_.reserve(*op.work_), op.work_->resume(port); });
+        engines_.run(op, [&](auto& port) { flight_.room().prepare_if_counted(*op.work_), op.work_->resume(port); });
     }
 
     void handle(const event& e) {

@@ -27,8 +27,10 @@ namespace bough::inline BOUGH_ABI::detail {
 template <Transport T>
 class early_reports {
 public:
-    early_reports(control<T>& out, const membership& members, ahead& room) noexcept
-        : out_(out), members_(members), ahead_(room) {}
+    early_reports(control<T>& out, const membership& members, ahead& room)
+        : out_(out), members_(members), ahead_(room) {
+        questions_.reserve(16); // mostly enough
+    }
 
     static bool owns(const control_message& m) noexcept {
         return m.tag.segment == early_question_segment || m.tag.segment == early_answer_segment;

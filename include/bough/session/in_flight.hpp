@@ -311,9 +311,9 @@ private:
             return ahead_.at_peer(0);
     }
     // Has the peer started this operation, or has it room for the message now that what others have ahead
-    // there is looked through? If not, it is asked.
+    // there is looked through? If not, it is asked. The transport says that a peer is lost.
     bool has_room(session_operation& op, rank_t to, std::uint64_t bytes, const ahead::bound& bound) noexcept {
-        if (ahead_.has_started(*op.work_, to)) return true;
+        if (control_.is_lost(to) || ahead_.has_started(*op.work_, to)) return true;
         for (std::size_t i = 0; i != size() && size() < most_turns; ++i) ahead_.review(*(*this)[i].work_, to);
         if (ahead_.fits(to, bytes, bound)) return true;
         ahead_.refused(to);

@@ -123,7 +123,7 @@ public:
     // wait until nothing has come for many polls, or for very many in all.
     void idle() {
         ++idle_in_a_row_;
-        if ((++idle_polls_ & 31u) == 0) make_way(true, idle_in_a_row_ >= 512 || (idle_polls_ & 0xffffu) == 0);
+        if ((++idle_polls_ & 31u) == 0) make_way(true, idle_in_a_row_ >= 64 || (idle_polls_ & 0xffffu) == 0);
     }
     // A poll has found something.
     void moves() noexcept { idle_in_a_row_ = 0; }
