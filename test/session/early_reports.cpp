@@ -142,3 +142,16 @@ TEST_CASE("early_reports: who asks about an operation has started it") {
     CHECK(zero.hear() == 1); // the answer: there was nothing left to be asked
     CHECK(zero.room.has_started(zero.work, 1));
 }
+
+TEST_CASE("early_reports: a question about a communicator that is gone is not answered for the next one") {
+    testing::loop_group group(2);
+    rank_with_reports asks(group, 0), answers(group, 1);
+    asks.leave_behind(3, 190'000, 5);
+    asks.look();
+    REQUIRE(answers.hear() == 1);
+    answers.reports.forget_communicator(5);
+    CHECK_FALSE(answers.reports.is_due());
+    answers.start_call(9, 5);
+    answers.look();
+    CHECK(asks.hear() == 0);
+}

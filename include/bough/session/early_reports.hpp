@@ -58,14 +58,13 @@ public:
     }
     // Forgets the questions of a rank that is lost.
     void forget(rank_t peer) noexcept {
-        for (std::size_t i = questions_.size(); i-- != 0;) {
-            if (questions_[i].from != peer) continue;
-            questions_[i] = questions_.back();
-            questions_.pop_back();
-        }
+        questions_.erase_if([peer](const question& q) { return q.from == peer; });
     }
-    // All members have let a communicator go.
-    void forget_communicator(std::uint16_t context) noexcept { ahead_.forget(context); }
+    // All members have let a communicator go: its number may be another one's soon.
+    void forget_communicator(std::uint16_t context) noexcept {
+        questions_.erase_if([context](const question& q) { return q.call.context == context; });
+        ahead_.forget(context);
+    }
     void begin_epoch() noexcept {
         questions_.clear();
         ahead_.begin_epoch();

@@ -39,6 +39,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
+// With few slots, messages that operations hold and cannot use yet count, too: the limits should have room for
+// the longest of them.
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
