@@ -418,7 +418,7 @@ bool session_core<T>::progress(bool waits) {
     std::size_t found = polling_.turn(
         lone, straight_, [this](const event& e) { handle(e); }, [this] { engines_.go_on(); });
     if (found == 0 && forked()) return false;
-    found == 0 ? matching_.idle() : matching_.moves();
+    found == 0 ? matching_.idle(waits || !attendants_.empty()) : matching_.moves();
     const std::size_t before = flight_.size();
     if (SharesMemory<T> && !late_.empty() && late_.look([this](auto& op) { engines_.end(op); })) ++found;
     if (has_to_send()) failure_.tell(); // first, as data waits behind it

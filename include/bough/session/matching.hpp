@@ -108,7 +108,7 @@ public:
 
     // Copies early messages out of the transport to free their slots, when nothing else moves. If
     // an older operation's message found no slot, its sender and this rank would deadlock.
-    // `always`: also if none is in flight, as a control message is awaited. `fetches`: long ones that are
+    // `always`: also if none is in flight, as a message of the session is awaited. `fetches`: long ones that are
     // still with their senders, too.
     BOUGH_COLD void make_way(bool always = false, bool fetches = true) {
         if (flight_.empty() && !always) return;
@@ -118,12 +118,11 @@ public:
         for (std::size_t n = 0; n != std::min<std::size_t>(flight_.size(), 64); ++n)
             free_slots_of(flight_[next_freed_++ % flight_.size()], fetches);
     }
-    // The same for a poll that has found nothing, now and then, also if none is in flight: whoever polls then waits
-    // for a message of the session. Long messages are copied once more than they would be otherwise, so they
-    // wait until nothing has come for many polls, or for very many in all.
-    void idle() {
+    // The same for a poll that has found nothing, now and then. Long messages are copied once more than they
+    // would be otherwise, so they wait until nothing has come for many polls, or for very many in all.
+    void idle(bool always) {
         ++idle_in_a_row_;
-        if ((++idle_polls_ & 31u) == 0) make_way(true, idle_in_a_row_ >= 64 || (idle_polls_ & 0xffffu) == 0);
+        if ((++idle_polls_ & 31u) == 0) make_way(always, idle_in_a_row_ >= 64 || (idle_polls_ & 0xffffu) == 0);
     }
     // A poll has found something.
     void moves() noexcept { idle_in_a_row_ = 0; }

@@ -45,7 +45,7 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. When nothing else moves, one sender's may be half of this.
+    // Copies in all. One sender's long messages that operations hold may be half of this.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
@@ -94,7 +94,7 @@ public:
         for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after) {
             if (!m->in_place) continue;
             if (is_here(m->what))
-                copy_out(*m, most_when_idle());
+                copy_out(*m, limits_.bytes_per_peer);
             else if (fetches && m->what.envelope.segment < first_of_session)
                 fetch(*m);
         }
@@ -127,7 +127,7 @@ public:
         e.bytes = held.bytes;
         if (is_here(e))
             copy_out(e, limits_.bytes_per_peer);
-        else if (!fetches || fetch(e) == none)
+        else if (!fetches || fetch(e, most_of_held()) == none)
             return;
         held.handle = e.id;
         held.data = is_copy(e.id) && copy_of(e.id).is_under_way ? nullptr : e.data;
@@ -277,7 +277,7 @@ private:
     }
     // The same for a message whose payload is with its sender.
     BOUGH_COLD void fetch(detail::early_message& m) {
-        const std::uint32_t at = fetch(m.what);
+        const std::uint32_t at = fetch(m.what, limits_.bytes_per_peer);
         if (at == none) return;
         waiting_.leaves_transport(m);
         if (!copies_[at].is_under_way) return;
@@ -285,8 +285,8 @@ private:
         copies_[at].message = &m;
     }
     // Which copy it is now; none: it stays.
-    BOUGH_COLD std::uint32_t fetch(event& e) {
-        const std::uint32_t at = copy_for(e, most_when_idle());
+    BOUGH_COLD std::uint32_t fetch(event& e, std::uint64_t most) {
+        const std::uint32_t at = copy_for(e, most);
         if (at == none) return none;
         posted result = posted::would_block;
         detail::ignore_exceptions([&] {
@@ -309,7 +309,7 @@ private:
     }
     // Or is its payload with its sender?
     static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
-    std::uint64_t most_when_idle() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
+    std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
     // A copy that is free, with memory for this message. none: it would be too much, or there is no memory.
     std::uint32_t copy_for(const event& e, std::uint64_t most) noexcept {
         const std::uint64_t bytes = cost(e.bytes);
