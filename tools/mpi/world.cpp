@@ -87,12 +87,15 @@ void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     if (!host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) end_job_saying(vote_failed);
 }
 // The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there may be
-// a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them.
+// a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them. A rank that is
+// lost may have voted before, and ended the program: then the vote ends soon, too.
 void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base,
           const std::vector<bough::rank_t>* members) noexcept {
+    constexpr std::uint64_t soon_ns = 5'000'000'000;
     MPI_Request request = MPI_REQUEST_NULL;
     if (!host.start_greatest(numbers.data(), static_cast<int>(numbers.size()), request)) end_job_saying(vote_failed);
-    const std::uint64_t last_ns = bough::deadline_after(bough::detail::steady_now_ns(), base.options().timeout_ns);
+    std::uint64_t last_ns = bough::deadline_after(bough::detail::steady_now_ns(), base.options().timeout_ns);
+    bough::rank_t lost = bough::no_rank;
     for (std::uint32_t turn = 1;; ++turn) {
         int is_over = 0;
         if (PMPI_Test(&request, &is_over, MPI_STATUS_IGNORE) != MPI_SUCCESS) end_job_saying(vote_failed);
@@ -100,15 +103,19 @@ void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base
         if (turn % 16 == 0) std::this_thread::yield();
         if (turn % 256 != 0) continue;
         is_done([&] { base.progress(); });
-        for (std::size_t i = 0; members != nullptr && i != members->size(); ++i) {
+        const std::uint64_t now_ns = bough::detail::steady_now_ns();
+        for (std::size_t i = 0; lost == bough::no_rank && members != nullptr && i != members->size(); ++i) {
             if (!base.shared_session()->is_lost((*members)[i])) continue;
-            std::array<char, 120> why{};
-            std::snprintf(why.data(), why.size(),
-                          "rank %u is lost, and has not come to the first collective of a communicator", (*members)[i]);
-            end_job_saying(why.data());
+            lost = (*members)[i];
+            last_ns = std::min(last_ns, now_ns + soon_ns);
         }
-        if (bough::detail::steady_now_ns() > last_ns)
+        if (now_ns <= last_ns) continue;
+        if (lost == bough::no_rank)
             end_job_saying("a rank has not come to the first collective of a communicator by the deadline");
+        std::array<char, 120> why{};
+        std::snprintf(why.data(), why.size(),
+                      "rank %u is lost, and has not come to the first collective of a communicator", lost);
+        end_job_saying(why.data());
     }
 }
 
