@@ -10,6 +10,7 @@
 #include <bough/broadcast.hpp>
 #include <bough/error.hpp>
 #include <bough/group.hpp>
+#include <bough/operation.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
 #include <bough/reduce.hpp>
@@ -215,6 +216,30 @@ TEST_CASE("processes: deaths during agree and shrink, and the survivors go on") 
                 other = &told;
             }
         }
+    });
+}
+
+// It has posted nothing that could fail: the peer has not started the operation, and has no room for more.
+TEST_CASE("processes: who waits until a peer has started an operation hears of its death") {
+    over_each_link([&]<class Link>(Link) {
+        processes group(2, [](auto& wire, report& told) {
+            communicator comm{Link::join(wire), {.timeout_ns = 20'000 * ms}};
+            communicator two = duplicate(comm);
+            std::vector<char> x(std::size_t{16} << 20);
+            operation op;
+            if (comm.rank() == 0) op = start_broadcast(two, std::span(x), root{0}, flat{});
+            for (int i = 0; comm.rank() == 0 && i != 1000; ++i) op.poll();
+            told.phase = 1;
+            while (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(1)); // it is killed
+            op.wait(told.result);
+        });
+        REQUIRE(group.reached(1));
+        group.kill(1, SIGKILL);
+        group.wait();
+        const status said = group.of(0).result;
+        CAPTURE(Link::name, message_of(said), group.exit_code(0));
+        CHECK((said.code == errc::peer_dead || said.cause == errc::peer_dead));
+        CHECK(said.peer == 1);
     });
 }
 

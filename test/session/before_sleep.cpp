@@ -42,6 +42,19 @@ void start_all(rank_0& zero, std::uint32_t count, std::uint32_t middle) {
     for (std::uint32_t n = 1; n <= count; ++n) zero.to(n == middle ? 2 : 1, n);
 }
 
+// The steps of an operation run on one value.
+template <class Session>
+void start_steps(Session& mine, operation& o, std::uint32_t number, std::uint64_t& value) {
+    envelope tag;
+    tag.operation = number;
+    const call_signature signature{.plan = o.work.bound().plan_id};
+    call its;
+    its.input = its.output = reinterpret_cast<std::byte*>(&value);
+    its.count = 1;
+    its.element_bytes = sizeof value;
+    mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+}
+
 } // namespace
 
 TEST_CASE("before sleep: whoever can send has tried, however many operations are in flight") {
@@ -123,15 +136,7 @@ TEST_CASE("before sleep: what the last try sent does not stay with a transport t
     std::uint64_t value = 1;
     for (std::uint32_t n = 1; n <= count; ++n) {
         const std::vector<step> steps{send_step(n == there_is_room_for ? 2 : 1, {input, 0, 1})};
-        operation& o = all.emplace_back(bind_steps(steps, 1));
-        envelope tag;
-        tag.operation = n;
-        const call_signature signature{.plan = o.work.bound().plan_id};
-        call its;
-        its.input = its.output = reinterpret_cast<std::byte*>(&value);
-        its.count = 1;
-        its.element_bytes = sizeof value;
-        mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+        start_steps(mine, all.emplace_back(bind_steps(steps, 1)), n, value);
     }
     (void)mine.progress();
     while (mine.make_way()) continue;
@@ -156,15 +161,7 @@ TEST_CASE("before sleep: what a peer is to be asked has been asked") {
         std::uint64_t value = 1;
         const auto start = [&](rank_t to, std::uint32_t number) {
             const std::vector<step> steps{send_step(to, {input, 0, 1}), send_step(to, {input, 0, 1})};
-            operation& o = all.emplace_back(bind_steps(steps, 1));
-            envelope tag;
-            tag.operation = number;
-            const call_signature signature{.plan = o.work.bound().plan_id};
-            call its;
-            its.input = its.output = reinterpret_cast<std::byte*>(&value);
-            its.count = 1;
-            its.element_bytes = sizeof value;
-            mine.start(o.op, o.work, its, tag, signature, 60'000'000'000);
+            start_steps(mine, all.emplace_back(bind_steps(steps, 1)), number, value);
         };
         for (std::uint32_t n = 1; n != count; ++n) start(2, n);
         const std::string last = std::to_string(count) + ">1";

@@ -44,7 +44,8 @@ std::string name_of_node() {
 }
 
 #ifdef BOUGH_UNDER_MPI_NODES
-// Of the first interface of this machine that is up, has a link, and is no loopback; empty: there is none.
+// Of the first interface of this machine that is up, has a link, and is no loopback; empty: there is
+// none.
 std::string first_address() {
     std::string found;
     ifaddrs* all = nullptr;
@@ -86,9 +87,9 @@ constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, 
 void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
     if (!host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) end_job_saying(vote_failed);
 }
-// The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there may be
-// a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them. A rank that is
-// lost may have voted before, and ended the program: then the vote ends soon, too.
+// The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there
+// may be a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them.
+// A rank that is lost may have voted before, and ended the program: then the vote ends soon, too.
 void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base,
           const std::vector<bough::rank_t>* members) noexcept {
     constexpr std::uint64_t soon_ns = 5'000'000'000;

@@ -67,8 +67,8 @@ public:
                       "combine_many: only for plans that combine in series");
     }
 
-    // The same for a call that had the layout of this number. False: that layout is no longer kept, or the
-    // last run ended with its session. Then prepare() must be called.
+    // The same for a call that had the layout of this number. False: that layout is no longer kept, or
+    // the last run ended with its session. Then prepare() must be called.
     bool prepare_again(std::uint64_t number, const std::byte* from, std::byte* into) noexcept {
         if (!engine_.done()) return false;
         if (laid_out_.number != number &&
@@ -119,9 +119,10 @@ public:
         std::uint32_t arrived = 0;
     };
     detail::plain_list<incoming_channel>& incoming() noexcept { return incoming_; }
-    // What this operation has sent to one peer. `ahead`: bytes that count as sent ahead, and whether this rank
-    // has asked the peer if it has started the operation, or knows that it has (bough/session/ahead.hpp).
-    // `last`: where its last message ends in a transport that gathers (bough/session/departures.hpp).
+    // What this operation has sent to one peer. `ahead`: bytes that count as sent ahead, and whether this
+    // rank has asked the peer if it has started the operation, or knows that it has
+    // (bough/session/ahead.hpp). `last`: where its last message ends in a transport that gathers
+    // (bough/session/departures.hpp).
     struct outgoing_channel {
         rank_t peer = no_rank;
         bool has_asked = false, has_started = false;

@@ -10,8 +10,8 @@
 // all ranks.
 //
 // An operation sends as much as it likes to a peer that has started it. A rank knows that if it has had a
-// message of the operation from that peer, or if the peer has said so. (in_flight.hpp says when there is no
-// bound, and when the peer is asked.)
+// message of the operation from that peer, or if the peer has said so. (in_flight.hpp says when there is
+// no bound, and when the peer is asked.)
 //
 // An operation may end before its peer has started it, as a broadcast does at its root. What it has
 // sent ahead is left behind there, and counts on, together with what others of its communicator have
@@ -52,13 +52,15 @@ public:
         if (!copies) bound_.least = std::max(bound_.least, bound_.most / 4);
         left_.reserve(16); // mostly enough
     }
-    // The bound at a peer whose transport keeps so many bytes of early messages by itself; 0: it does not say.
+    // The bound at a peer whose transport keeps so many bytes of early messages by itself; 0: it does not
+    // say.
     bound at_peer(std::uint64_t kept_by_transport) const noexcept {
         if (kept_by_transport == 0) return bound_;
         return {std::min(bound_.most, kept_by_transport / 2), early_message_bytes};
     }
 
-    // Is there only one communicator, so that all ranks start all operations in one order? At first there is.
+    // Is there only one communicator, so that all ranks start all operations in one order? At first there
+    // is.
     void set_one_order(bool is_so) noexcept { has_one_order_ = is_so; }
     bool has_one_order() const noexcept { return has_one_order_; }
 
@@ -75,8 +77,9 @@ public:
         const std::uint64_t used = to < peers_.size() ? peers_[to].in_flight + peers_[to].left : 0;
         return used <= b.most && cost(bytes, b) <= b.most - used;
     }
-    // A message of `by` was sent. It counts unless the peer is known to have started `by`. Returns what `by`
-    // has ahead at this peer now, in bytes. Pre: prepare(by) was called, and `to` is one of its peers.
+    // A message of `by` was sent. It counts unless the peer is known to have started `by`. Returns what
+    // `by` has ahead at this peer now, in bytes. Pre: prepare(by) was called, and `to` is one of its
+    // peers.
     std::uint64_t sent(prepared& by, rank_t to, std::uint64_t bytes, const bound& b) noexcept {
         channel& c = channel_of(by, to);
         if (c.has_started) return 0;
@@ -90,8 +93,8 @@ public:
         if (noted_ == 0) return;
         for (channel& c : by.outgoing()) take_off(c);
     }
-    // `by` has ended; `call` has its context and number. What it has sent ahead counts on, unless the peer
-    // has started it, too.
+    // `by` has ended; `call` has its context and number. What it has sent ahead counts on, unless the
+    // peer has started it, too.
     void ended(prepared& by, const envelope& call) noexcept {
         if (noted_ == 0) return;
         for (channel& c : by.outgoing()) {
@@ -114,8 +117,8 @@ public:
         if (!c.has_started && has_heard(by, to)) starts(c);
         return c.has_started;
     }
-    // Has an operation in flight had a message from this peer by now? Then what it has sent ahead there no
-    // longer counts.
+    // Has an operation in flight had a message from this peer by now? Then what it has sent ahead there
+    // no longer counts.
     void review(prepared& by, rank_t to) noexcept {
         for (channel& c : by.outgoing())
             if (c.peer == to && c.ahead != 0 && has_heard(by, to)) starts(c);
@@ -125,9 +128,9 @@ public:
         if (to >= peers_.size()) return;
         for (std::uint32_t i = peers_[to].first; i != none; i = left_[i].next) wants_to_ask(left_[i]);
     }
-    // The peer is to say when it has started `by`, unless that is known, or it starts all operations in one order
-    // with this rank. Nobody is asked while an older operation of the same communicator asks this peer: it
-    // starts that one first. Pre: as for sent().
+    // The peer is to say when it has started `by`, unless that is known, or it starts all operations in
+    // one order with this rank. Nobody is asked while an older operation of the same communicator asks
+    // this peer: it starts that one first. Pre: as for sent().
     BOUGH_COLD void ask_about(prepared& by, const envelope& call, rank_t to) noexcept {
         channel& c = channel_of(by, to);
         if (has_one_order_ || c.has_asked || c.has_started) return;

@@ -3,13 +3,13 @@
 // operation when its engine is done.
 //
 // Matching has said before for which operation and step a message is (matching.hpp). Here it goes to the
-// engine, and what differs or has no place goes to the disputes or to failure. An engine goes on only when
-// all that a poll has found has been given to the engines: then each does first what its schedule has
-// first (event_round.hpp). No operation ends well before its last message has left, while its communicator
-// is in dispute, or after it has failed.
+// engine, and what differs or has no place goes to the disputes or to failure. An engine goes on only
+// when all that a poll has found has been given to the engines: then each does first what its schedule
+// has first (event_round.hpp). No operation ends well before its last message has left, while its
+// communicator is in dispute, or after it has failed.
 //
-// It needs the number of ranks (membership), the operations in flight, the matching, failure, the disputes,
-// and the deadline watch, which hears of an end.
+// It needs the number of ranks (membership), the operations in flight, the matching, failure, the
+// disputes, and the deadline watch, which hears of an end.
 #ifndef BOUGH_SESSION_ENGINES_HPP
 #define BOUGH_SESSION_ENGINES_HPP
 
@@ -95,8 +95,8 @@ public:
         flight_.note_event(*op, step, false);
     }
 
-    // The payload of a message that was made way with is here. If it was early, its operation may have started,
-    // or ended, meanwhile.
+    // The payload of a message that was made way with is here. If it was early, its operation may have
+    // started, or ended, meanwhile.
     BOUGH_COLD void early_taken(const event& e) {
         flight_.wants_turn(); // an operation may hold it
         envelope call;

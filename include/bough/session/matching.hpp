@@ -43,8 +43,8 @@ public:
     early_reports<T>& reports() noexcept { return reports_; }
     std::uint64_t stale() const noexcept { return stale_; } // messages that were dropped as stale
 
-    // The operation whose step a message is for; null: none in flight, or the message is for no step, or it
-    // has to wait for one that is under way.
+    // The operation whose step a message is for; null: none in flight, or the message is for no step, or
+    // it has to wait for one that is under way.
     BOUGH_ALWAYS_INLINE session_operation* receiver(const event& e) {
         if (!members_.is_of_epoch(e.envelope) || e.envelope.segment >= inquiry_segment) [[unlikely]]
             return nullptr;
@@ -106,10 +106,10 @@ public:
         for (event e; left != 0 && early_.next(e, due); --left) f(e);
     }
 
-    // Copies early messages out of the transport to free their slots, when nothing else moves. If
-    // an older operation's message found no slot, its sender and this rank would deadlock.
-    // `always`: also if none is in flight, as a message of the session is awaited. `fetches`: long ones that are
-    // still with their senders, too.
+    // Copies early messages out of the transport to free their slots, when nothing else moves. If an
+    // older operation's message found no slot, its sender and this rank would deadlock. `always`: also if
+    // none is in flight, as a message of the session is awaited. `fetches`: long ones that are still with
+    // their senders, too.
     BOUGH_COLD void make_way(bool always = false, bool fetches = true) {
         if (flight_.empty() && !always) return;
         early_.copy_all(fetches);
@@ -118,8 +118,9 @@ public:
         for (std::size_t n = 0; n != std::min<std::size_t>(flight_.size(), 64); ++n)
             free_slots_of(flight_[next_freed_++ % flight_.size()], fetches);
     }
-    // The same for a poll that has found nothing, now and then. Long messages are copied once more than they
-    // would be otherwise, so they wait until nothing has come for many polls, or for very many in all.
+    // The same for a poll that has found nothing, now and then. Long messages are copied once more than
+    // they would be otherwise, so they wait until nothing has come for many polls, or for very many in
+    // all.
     void idle(bool always) {
         ++idle_in_a_row_;
         if ((++idle_polls_ & 31u) == 0) make_way(always, idle_in_a_row_ >= 64 || (idle_polls_ & 0xffffu) == 0);

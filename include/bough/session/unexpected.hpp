@@ -6,12 +6,12 @@
 // do not hold up messages of another communicator. Copies have a cap in bytes, per peer and per
 // group; beyond it messages stay where they are.
 //
-// There are two more occasions to copy. One is when a message of a started operation comes behind
-// them, as a transport may free its slots only in the order in which they were filled. The other is
-// when nothing comes for a while, as such a message may be waiting for a slot; then messages that
-// operations in flight hold are copied out, too. So are early ones whose payload is still with their sender:
-// it is taken into memory of this class. That may need further polls; until its end, the messages of that
-// call stay here, even if its operation has started.
+// There are two more occasions to copy. One is when a message of a started operation comes behind them,
+// as a transport may free its slots only in the order in which they were filled. The other is when
+// nothing comes for a while, as such a message may be waiting for a slot; then messages that operations
+// in flight hold are copied out, too. So are early ones whose payload is still with their sender: it is
+// taken into memory of this class. That may need further polls; until its end, the messages of that call
+// stay here, even if its operation has started.
 //
 // Copies allocate, and their memory is kept for later ones, up to early_limits::kept_bytes. So there
 // is one allocation whenever more messages are early at a time than ever before, and none otherwise.
@@ -39,8 +39,8 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// With few slots, messages that operations hold and cannot use yet count, too: the limits should have room for
-// the longest of them.
+// With few slots, messages that operations hold and cannot use yet count, too: the limits should have
+// room for the longest of them.
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
@@ -87,8 +87,8 @@ public:
         }
     }
 
-    // Copies out all early messages, so that they hold up nothing. Call it when nothing comes. `fetches`: takes
-    // those, too, whose payload is with their sender.
+    // Copies out all early messages, so that they hold up nothing. Call it when nothing comes. `fetches`:
+    // takes those, too, whose payload is with their sender.
     void copy_all(bool fetches) {
         if (!InPlaceTransport<T> || waiting_.in_place() == 0) return;
         for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after) {
@@ -116,8 +116,8 @@ public:
     }
     // Are there messages of this call?
     bool has(const envelope& call) const noexcept { return waiting_.find(call) != nullptr; }
-    // Copies out a message that an operation holds. If its payload is with its sender, and `fetches`, take() gives
-    // it later.
+    // Copies out a message that an operation holds. If its payload is with its sender, and `fetches`,
+    // take() gives it later.
     void detach(held_message& held, bool fetches) {
         if (!InPlaceTransport<T> || is_copy(held.handle)) return;
         event e;
@@ -132,8 +132,8 @@ public:
         held.handle = e.id;
         held.data = is_copy(e.id) && copy_of(e.id).is_under_way ? nullptr : e.data;
     }
-    // The upper half of the ids of its takes; and the first segment of messages that belong to no step of an
-    // operation (control.hpp).
+    // The upper half of the ids of its takes; and the first segment of messages that belong to no step of
+    // an operation (control.hpp).
     static constexpr std::uint32_t id_mark = 0xffff'fffdu, first_of_session = 0xffff'fff2u;
 
     template <class F>
@@ -310,7 +310,8 @@ private:
     // Or is its payload with its sender?
     static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
     std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
-    // A copy that is free, with memory for this message. none: it would be too much, or there is no memory.
+    // A copy that is free, with memory for this message. none: it would be too much, or there is no
+    // memory.
     std::uint32_t copy_for(const event& e, std::uint64_t most) noexcept {
         const std::uint64_t bytes = cost(e.bytes);
         std::uint32_t found = none;
