@@ -10,9 +10,9 @@
 #include <bough/broadcast.hpp>
 #include <bough/error.hpp>
 #include <bough/group.hpp>
-#include <bough/operation.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/min_max.hpp>
+#include <bough/operation.hpp>
 #include <bough/reduce.hpp>
 #include <bough/tree/flat.hpp>
 
