@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: BSL-1.0 A program whose ranks start operations of several communicators in
-// different orders: each rank may start one of a communicator at any time after those before it in that
-// communicator. When it waits for one, it has started all that come before it in the list, so no rank
-// waits for another in vain. The calls of one communicator have names.
+// SPDX-License-Identifier: BSL-1.0
+// A program whose ranks start operations of several communicators in different orders: each rank may
+// start one of a communicator at any time after those before it in that communicator. When it waits for
+// one, it has started all that come before it in the list, so no rank waits for another in vain. The
+// calls of one communicator have names.
 #ifndef BOUGH_TEST_SUPPORT_ANY_ORDER_HPP
 #define BOUGH_TEST_SUPPORT_ANY_ORDER_HPP
 
