@@ -70,6 +70,12 @@ TEST_CASE("claims: ranks that do not get the same bits", "[schedule][claims]") {
         CHECK(of_allreduce(inexact_census{}, p));
         CHECK(verify_claims(plan_scan(sworn_scan{}, {.size = p})).untrue == claim::same_bits);
         CHECK(verify_claims(plan_scan(recursive_doubling_scan{}, {.size = p})));
+        // The proof of the plan alone finds it, too, also if the algorithm's type is not known.
+        CHECK(verify(plan_allreduce(sworn_census{}, {.size = p})).fault == fault::different_bits);
+        CHECK(verify(plan_allreduce(any_algorithm(sworn_census{}), {.size = p})).fault == fault::different_bits);
+        CHECK(verify(plan_allreduce(any_algorithm(inexact_census{}), {.size = p})));
+        CHECK(verify(plan_scan(any_algorithm(sworn_scan{}), {.size = p})).fault == fault::different_bits);
+        CHECK(verify(plan_scan(any_algorithm(recursive_doubling_scan{}), {.size = p})));
     }
     CHECK(of_allreduce(sworn_census{}, 1));
 }

@@ -7,6 +7,7 @@
 #include <bough/concepts/plan.hpp>
 #include <bough/core/step.hpp>
 #include <bough/schedule/block_places.hpp>
+#include <bough/schedule/claims.hpp>
 #include <bough/schedule/packed_loads.hpp>
 #include <bough/schedule/traits.hpp>
 
@@ -45,6 +46,10 @@ constexpr verify_options claimed_options(const P& plan, verify_options options) 
         options.in_rank_order |= bough::keeps_rank_order(plan.algorithm(), plan.at());
         if constexpr (requires { plan.algorithm().rank_consistent(plan.at()); })
             options.same_bits |= plan.algorithm().rank_consistent(plan.at());
+        else if constexpr (requires { plan.algorithm().claims(plan.at()); }) {
+            const claims said = plan.algorithm().claims(plan.at());
+            options.same_bits |= said.says_consistent && said.rank_consistent;
+        }
     }
     return options;
 }
