@@ -61,7 +61,10 @@ public:
     // Opens the link to a peer. `window_kib`: the peer's window.
     void attach(rank_t peer, unique_fd socket, session_type session, std::uint32_t window_kib) {
         const int family = family_of(socket.get()), protocol = family == AF_UNIX ? 0 : IPPROTO_TCP;
-        if (protocol != 0) set_socket_option(socket.get(), protocol, TCP_NODELAY, 1);
+        if (protocol != 0) {
+            set_socket_option(socket.get(), protocol, TCP_NODELAY, 1);
+            choose_congestion(socket.get());
+        }
         tcp_stream::socket_type made(loop_.io());
         boost::system::error_code error;
         made.assign({family, protocol}, socket.get(), error);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -38,12 +39,24 @@ inline unique_fd prepared_socket(int descriptor) noexcept {
 #endif
     return unique_fd(descriptor);
 }
-inline unique_fd open_socket(int family) noexcept {
+inline unique_fd open_usual_socket(int family) noexcept {
 #if defined(SOCK_CLOEXEC)
     return prepared_socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
 #else
     return prepared_socket(::socket(family, SOCK_STREAM, IPPROTO_TCP));
 #endif
+}
+
+// A connection that stays on its system loses nothing. Congestion control that paces what is sent, as
+// bbr does, only sets a timer for every few segments there, and costs half of the speed. It cannot be
+// ended once a connection is up. So each socket begins with one that every system has and that does not
+// pace; a connection to another system gets what its own system has chosen (choose_congestion).
+inline unique_fd open_socket(int family) noexcept {
+    unique_fd made = open_usual_socket(family);
+#if defined(TCP_CONGESTION)
+    if (made) (void)::setsockopt(made.get(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+#endif
+    return made;
 }
 inline unique_fd accept_socket(int listener) noexcept {
 #if defined(SOCK_CLOEXEC) && defined(__linux__)
@@ -76,6 +89,31 @@ inline tcp_address local_address(int descriptor) noexcept {
     if (::getsockname(descriptor, at.data(), &length) != 0) return {};
     at.resize(length);
     return at;
+}
+
+// Do both ends of a TCP connection have one address, or is it a loopback address?
+inline bool stays_on_system(int descriptor) noexcept {
+    tcp_address there;
+    auto length = static_cast<socklen_t>(there.capacity());
+    if (::getpeername(descriptor, there.data(), &length) != 0) return false;
+    there.resize(length);
+    return there.address().is_loopback() || there.address() == local_address(descriptor).address();
+}
+
+// Gives a connection that has come up the congestion control that its system has chosen, if it leads to
+// another system.
+inline void choose_congestion(int descriptor) noexcept {
+#if defined(TCP_CONGESTION)
+    if (stays_on_system(descriptor)) return;
+    const unique_fd usual = open_usual_socket(family_of(descriptor));
+    char name[16] = "";
+    auto length = static_cast<socklen_t>(sizeof name);
+    if (usual && ::getsockopt(usual.get(), IPPROTO_TCP, TCP_CONGESTION, name, &length) == 0)
+        (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name,
+                           static_cast<socklen_t>(::strnlen(name, sizeof name)));
+#else
+    (void)descriptor;
+#endif
 }
 
 // Has the other side closed, or is the connection broken? Unread bytes do not hide it.
