@@ -14,8 +14,8 @@
 // with blocks has it all in the first block.
 //
 // A batch refers to data, and keeps copies of ops. It may be used again: add once, call often; then
-// nothing is allocated. Until a call of it has ended, it is neither changed (the program ends) nor
-// used in another call. Copies of a batch are the same batch.
+// nothing is allocated. Until a call of it has ended, it is neither changed nor used in another call:
+// the program ends. Copies of a batch are the same batch.
 //
 // Every rank adds the same types, lengths and ops in the same order. If one does not, all get
 // call_mismatch. Errors are those of the calls one by one. The largest batch is 4 GiB - 1 on the
@@ -100,10 +100,11 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
                  const Trees& trees) {
     return detail::guard_call(comm, [&]() -> status {
         static_assert(explain_choice<Goal, Choice, true>());
-        batch_list& list = comm.hold(given).list();
+        const batch& held = comm.hold(given);
+        batch_list& list = held.list();
         if (const status bad = list.check(writes)) return comm.refuse(bad);
         list.lay_out();
-        if (const status bad = comm.before([&list] { return list.pack(); })) return comm.refuse(bad);
+        if (const status bad = comm.before([&list, call = &held] { return list.pack(call); })) return comm.refuse(bad);
         typed_call<std::byte> bytes{at,
                                     list.message(),
                                     writes ? list.message() : nullptr,
@@ -119,9 +120,8 @@ status run_batch(Comm& comm, const batch& given, const dimensions& at, bool writ
             else
                 return detail::run_choice<Goal>(whole, bytes, choice, trees);
         };
-        return comm.then(run(), [&list, writes] {
-            if (writes) list.unpack();
-        });
+        return comm.then(run(),
+                         [&list, writes, call = &held] { writes ? list.unpack(call) : list.expect_packed_by(call); });
     });
 }
 

@@ -197,3 +197,22 @@ TEST_CASE(
     REQUIRE_FALSE(list.pack());
     list.unpack();
 }
+
+TEST_CASE("batch_list: a call between the start and the end of another one ends the program with a sentence") {
+    std::vector<int> x{1, 2};
+    batch_list list;
+    add(list, x, plus{});
+    list.lay_out();
+    const char first = 0, second = 0; // calls
+    REQUIRE_FALSE(list.pack(&first));
+    REQUIRE_FALSE(list.pack(&second));
+    list.unpack(&second);
+    for (const bool writes : {true, false}) {
+        const auto said =
+            bough_test::last_words_of([&] { writes ? list.unpack(&first) : list.expect_packed_by(&first); });
+        CHECK(said.aborted);
+        CHECK(said.has("batch: was used in another call before this one had ended"));
+    }
+    REQUIRE_FALSE(list.pack(&first)); // one after the other
+    list.expect_packed_by(&first);
+}

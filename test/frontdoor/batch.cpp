@@ -2,6 +2,7 @@
 // A batch gives what the calls one by one give, bit for bit, in one message per edge, whatever it is made of.
 #include "frontdoor/hear.hpp"
 #include "support/catch.hpp"
+#include "support/last_words.hpp"
 #include "support/sample.hpp"
 #include <bough/algorithm/allreduce/recursive_doubling.hpp>
 #include <bough/algorithm/ring.hpp>
@@ -14,6 +15,7 @@
 #include <bough/reduce.hpp>
 #include <bough/testing/recording.hpp>
 #include <bough/transport/in_process.hpp>
+#include <bough/transport/self.hpp>
 #include <bough/tree/fnomial.hpp>
 
 #include <array>
@@ -328,4 +330,41 @@ TEST_CASE("batch: what a call refuses", "[frontdoor][batch]") {
         right += x == std::vector<double>(4, 1.) && y == std::vector<double>(3, 1.);
     });
     CHECK(right == 3 * 12);
+}
+
+TEST_CASE("batch: two calls of it at a time end the program with a sentence; one after the other is fine",
+          "[frontdoor][batch]") {
+    double x = 1, y = 2;
+    batch all;
+    all.add(x, plus{}).add(y, max{});
+    for (const int which : {0, 1, 2}) { // the second one: started, blocking, bound
+        CAPTURE(which);
+        const auto said = bough_test::last_words_of([&] {
+            communicator comm{self{}};
+            persistent_operation bound = bind_allreduce(comm, all);
+            operation first = start_allreduce(comm, all), second;
+            if (which == 0) second = start_allreduce(comm, all);
+            if (which == 1) allreduce(comm, all);
+            if (which == 2) bound.start();
+            first.wait();
+        });
+        CHECK(said.aborted);
+        CHECK(said.has("batch: was used in another call before this one had ended"));
+    }
+    communicator comm{self{}};
+    persistent_operation one = bind_allreduce(comm, all), other = bind_reduce(comm, all, root{0});
+    for (int i = 0; i != 3; ++i) {
+        one.start();
+        one.wait();
+        other.start();
+        other.wait();
+        allreduce(comm, all);
+        operation kept = start_allreduce(comm, all);
+        kept.wait();
+        kept = start_allreduce(comm, all);
+        kept.cancel();
+        status s;
+        kept.wait(s);
+    }
+    CHECK(x == 1);
 }

@@ -33,7 +33,7 @@ struct communicator_options {
     // How many choices of automatic{} are remembered, at least 1: one for each collective, power of two
     // of bytes, root and set of required properties. Each is the name of an algorithm, with no steps.
     std::size_t cached_choices = 256;
-    early_limits early{}; // limits for messages that come before their operation
+    early_limits early{}; // limits for messages that come before their operation; equal on all ranks
     // Any CostModel: its costs decide which algorithm a collective runs if none is given. Must be
     // equal on all ranks, finite and not negative; otherwise calls without an algorithm end with
     // errc::unsupported on every rank, naming costs. If there is none, those that the transport states

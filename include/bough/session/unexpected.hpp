@@ -39,8 +39,10 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// With few slots, messages that operations hold and cannot use yet count, too: the limits should have
-// room for the longest of them.
+// Equal on all ranks, as each takes those of its peers to be its own: a rank whose limits are lower may
+// not have the room on which its peers count, and calls end by their deadline. With few slots, messages
+// that operations hold and cannot use yet count, too: the limits should have room for the longest of
+// them.
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
