@@ -101,6 +101,33 @@ TEST_CASE("control messages: a payload that its sender takes back is no message"
     CHECK_FALSE(in.taken(ended[0], m));
 }
 
+// As by a rank that leaves.
+TEST_CASE("control messages: a payload that was taken back before it is read is no message, and no bytes are made up") {
+    const std::vector<std::byte> bytes = some_bytes(600); // stays with its sender
+    const auto is_none = [&](auto& sender, auto& receiver, auto&& arrivals) {
+        unexpected_messages early(receiver, 2, {});
+        control_messages in;
+        REQUIRE(sender.post_send(1, numbered(1), bytes, 1) == posted::pending);
+        const std::vector<event> arrived = arrivals();
+        REQUIRE(arrived.size() == 1);
+        REQUIRE(sender.cancel(1) == errc::ok);
+        control_message m;
+        CHECK_FALSE(in.read(receiver, early, arrived[0], m));
+        CHECK(in.under_way() == 0);
+    };
+    const testing::loop_group group(2); // the take fails
+    std::vector<testing::transport_archetype> ends = group.connect_all();
+    is_none(ends[0], ends[1], [&] { return polled(ends[1]); });
+    simulated world(2); // the claim fails
+    auto sender = world.connect(0), receiver = world.connect(1);
+    is_none(sender, receiver, [&] {
+        std::vector<event> events;
+        while ((events = polled(receiver)).empty() && world.advance()) {
+        }
+        return events;
+    });
+}
+
 TEST_CASE("control messages: memory of messages that were read serves for the next ones") {
     simulated world(2);
     auto sender = world.connect(0), receiver = world.connect(1);

@@ -40,23 +40,26 @@ public:
     static constexpr std::uint32_t id_mark = outbox::id_mark - 1;
 
     // Reads an arrival and releases it. If memory runs out, nothing has happened. True: `m` is the
-    // message. False: taken() will give it later, if it comes.
+    // message. False: taken() will give it later, if it comes; or its sender has left, and took it back.
     template <Transport T>
     bool read(T& transport, unexpected_messages<T>& early, const event& e, control_message& m) {
         make_room(e, m);
         posted result = posted::failed;
-        if (e.data != nullptr && early.claim(e.id)) {
-            if (!m.bytes.empty()) std::memcpy(m.bytes.data(), e.data, m.bytes.size());
-        } else if (e.data == nullptr && e.bytes != 0) {
+        bool has_come = e.bytes == 0;
+        if (e.data != nullptr) {
+            has_come = early.claim(e.id);
+            if (has_come && !m.bytes.empty()) std::memcpy(m.bytes.data(), e.data, m.bytes.size());
+        } else if (e.bytes != 0) {
             const std::uint64_t id = std::uint64_t{id_mark} << 32 | next_id_++;
             result = transport.take(e.id, m.bytes, id);
             if (result == posted::pending) {
                 under_way_.push_back({id, std::move(m)});
                 return false;
             }
+            has_come = result == posted::complete;
         }
         if (result != posted::complete) early.release(e.id);
-        return true;
+        return has_come;
     }
     // reserve: memory for so many more messages, until unreserve; if it throws, nothing has
     // changed. recycle: takes back the memory of a message that was read.
