@@ -187,6 +187,29 @@ TEST_CASE("unexpected: copies keep to the limits, of a peer and in all; beyond t
     }
 }
 
+TEST_CASE("unexpected: copies that operations have take no room from messages that are still early") {
+    mailbox box({.in_place = 0, .bytes_per_peer = 1024});
+    std::uint64_t copies = 0;
+    for (box.keep(1, 0); box.in_place(1) == 0; box.keep(1, copies)) ++copies;
+    REQUIRE(copies >= 2);
+    box.take(1, 0); // one of the copies; so there is room for the last one
+    box.early.copy_all(false);
+    REQUIRE(box.in_place(1) == 0);
+    std::vector<event> held;
+    for (event e; box.early.next(e, [](const event& x) { return x.peer == 1; });) held.push_back(e);
+    REQUIRE(held.size() == copies);
+    for (std::uint64_t i = 0; i != copies; ++i) box.keep(1, 100 + i);
+    CHECK(box.in_place(1) == 0);
+    // One that is kept again counts as early again: now there is no room for more.
+    box.early.keep(held.back());
+    held.pop_back();
+    box.keep(1, 200);
+    CHECK(box.in_place(1) == 1);
+    for (const event& e : held) box.early.release(e.id);
+    CHECK(box.early.drop([](const event&) { return true; }) == copies + 2);
+    CHECK(box.early.copied_bytes() == 0);
+}
+
 TEST_CASE("unexpected: messages that came early as often as before allocate nothing") {
     mailbox box({}, 64);
     std::uint64_t after_first = 0;

@@ -40,14 +40,14 @@
 namespace bough::inline BOUGH_ABI {
 
 // Equal on all ranks, as each takes those of its peers to be its own: a rank whose limits are lower may
-// not have the room on which its peers count, and calls end by their deadline. With few slots, messages
-// that operations hold and cannot use yet count, too: the limits should have room for the longest of
-// them.
+// not have the room on which its peers count, and calls end by their deadline.
 struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. One sender's long messages that operations hold may be half of this.
+    // Copies in all. Copies of one sender's messages that operations hold, and cannot use yet, count
+    // apart: they may be half of this, or bytes_per_peer if that is more. With few slots there should be
+    // room for the longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
@@ -73,7 +73,11 @@ public:
     // Keeps a message. If there is no memory to remember it, nothing has happened.
     void keep(const event& e) {
         detail::early_message& m = waiting_.append(e, !is_copy(e.id));
-        if (is_copy(e.id) && copy_of(e.id).is_under_way) m.under_way = true, copy_of(e.id).message = &m;
+        if (is_copy(e.id)) {
+            copy& c = copy_of(e.id);
+            is_early(c, true);
+            if (c.is_under_way) m.under_way = true, c.message = &m;
+        }
         // Copies all of this sender's, so that slots become free in the order in which they were filled.
         if (waiting_.peer(e.peer).in_place > limits_.in_place) overtaken(e.peer);
     }
@@ -84,7 +88,7 @@ public:
         if (!InPlaceTransport<T>) return;
         for (detail::early_message* m = waiting_.first_of(peer); m != nullptr;) {
             detail::early_message* const next = m->after_of_peer;
-            copy_out(*m, limits_.bytes_per_peer);
+            copy_out(*m);
             m = next;
         }
     }
@@ -96,7 +100,7 @@ public:
         for (detail::early_message* m = waiting_.first(); m != nullptr; m = m->after) {
             if (!m->in_place) continue;
             if (is_here(m->what))
-                copy_out(*m, limits_.bytes_per_peer);
+                copy_out(*m);
             else if (fetches && m->what.envelope.segment < first_of_session)
                 fetch(*m);
         }
@@ -128,8 +132,8 @@ public:
         e.data = held.data;
         e.bytes = held.bytes;
         if (is_here(e))
-            copy_out(e, limits_.bytes_per_peer);
-        else if (!fetches || fetch(e, most_of_held()) == none)
+            copy_out(e, false);
+        else if (!fetches || fetch(e, false) == none)
             return;
         held.handle = e.id;
         held.data = is_copy(e.id) && copy_of(e.id).is_under_way ? nullptr : e.data;
@@ -156,7 +160,7 @@ public:
     bool next_of(event& e, const envelope& call) {
         detail::early_message* const m = waiting_.find(call);
         if (m == nullptr || m->under_way) return false;
-        e = waiting_.take_out(*m);
+        e = take_out(*m);
         return true;
     }
     template <class F>
@@ -181,7 +185,7 @@ public:
         }
         const std::uint64_t bytes = cost(ended.used);
         copied_ -= bytes;
-        waiting_.peer(ended.peer).copied -= bytes;
+        count_of(ended) -= bytes;
         if (kept_ + ended.bytes.capacity() > limits_.kept_bytes) ended.bytes = {};
         put_back(static_cast<std::uint32_t>(handle - first_copy));
     }
@@ -214,6 +218,7 @@ private:
         std::uint32_t next_free = none;
         std::uint64_t used = 0;                   // bytes of the message
         std::vector<std::byte> bytes;             // a power of two; empty: it has no memory
+        bool is_early = true;                     // or an operation has the message
         bool is_under_way = false;                // the transport still writes to it
         bool is_dropped = false;                  // it is to be released when that has ended
         bool is_void = false;                     // the payload has not come: its sender took it back
@@ -221,7 +226,16 @@ private:
     };
     copy& copy_of(std::uint64_t handle) noexcept { return copies_[static_cast<std::uint32_t>(handle - first_copy)]; }
 
-    event take_out(detail::early_message& m) noexcept {
+    // The bytes of its sender's copies that count as this one does.
+    std::uint64_t& count_of(const copy& c) { return waiting_.peer(c.peer).copied[c.is_early ? 0 : 1]; }
+    void is_early(copy& c, bool is) {
+        if (c.is_early == is) return;
+        count_of(c) -= cost(c.used);
+        c.is_early = is;
+        count_of(c) += cost(c.used);
+    }
+    event take_out(detail::early_message& m) {
+        if (is_copy(m.what.id)) is_early(copy_of(m.what.id), false);
         if (std::exchange(m.under_way, false)) copy_of(m.what.id).message = nullptr;
         return waiting_.take_out(m);
     }
@@ -263,23 +277,22 @@ private:
     }
 
     // Copies a message out. It stays where it is if there is no memory for a copy.
-    void copy_out(detail::early_message& m, std::uint64_t most) {
-        copy_out(m.what, most);
+    void copy_out(detail::early_message& m) {
+        copy_out(m.what, true);
         if (is_copy(m.what.id)) waiting_.leaves_transport(m);
     }
-    // `most`: bytes of this sender's copies.
-    void copy_out(event& e, std::uint64_t most) {
-        const std::uint32_t at = is_here(e) ? copy_for(e, most) : none;
+    void copy_out(event& e, bool is_early) {
+        const std::uint32_t at = is_here(e) ? copy_for(e, is_early) : none;
         if (at == none) return;
         copies_[at].is_void = !claim(e.id); // its sender took it back; a later claim will say so again
         if (e.bytes != 0 && !copies_[at].is_void)
             std::memcpy(copies_[at].bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
         transport_.release(e.id);
-        becomes_copy(e, at);
+        becomes_copy(e, at, is_early);
     }
     // The same for a message whose payload is with its sender.
     BOUGH_COLD void fetch(detail::early_message& m) {
-        const std::uint32_t at = fetch(m.what, limits_.bytes_per_peer);
+        const std::uint32_t at = fetch(m.what, true);
         if (at == none) return;
         waiting_.leaves_transport(m);
         if (!copies_[at].is_under_way) return;
@@ -287,8 +300,8 @@ private:
         copies_[at].message = &m;
     }
     // Which copy it is now; none: it stays.
-    BOUGH_COLD std::uint32_t fetch(event& e, std::uint64_t most) {
-        const std::uint32_t at = copy_for(e, most);
+    BOUGH_COLD std::uint32_t fetch(event& e, bool is_early) {
+        const std::uint32_t at = copy_for(e, is_early);
         if (at == none) return none;
         posted result = posted::would_block;
         detail::ignore_exceptions([&] {
@@ -298,7 +311,7 @@ private:
         if (result == posted::would_block) return put_back(at), none; // memory has run out
         copies_[at].is_under_way = result == posted::pending;
         if (copies_[at].is_void = result == posted::failed; copies_[at].is_void) transport_.release(e.id);
-        becomes_copy(e, at);
+        becomes_copy(e, at, is_early);
         return at;
     }
     BOUGH_COLD posted take_copy(std::uint64_t handle, std::span<std::byte> into) {
@@ -314,20 +327,21 @@ private:
     std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
     // A copy that is free, with memory for this message. none: it would be too much, or there is no
     // memory.
-    std::uint32_t copy_for(const event& e, std::uint64_t most) noexcept {
-        const std::uint64_t bytes = cost(e.bytes);
+    std::uint32_t copy_for(const event& e, bool is_early) noexcept {
+        const std::uint64_t bytes = cost(e.bytes), most = is_early ? limits_.bytes_per_peer : most_of_held();
         std::uint32_t found = none;
         detail::ignore_exceptions([&] {
-            if (waiting_.peer(e.peer).copied + bytes <= most && copied_ + bytes <= limits_.bytes)
+            if (waiting_.peer(e.peer).copied[is_early ? 0 : 1] + bytes <= most && copied_ + bytes <= limits_.bytes)
                 found = free_copy(e.bytes);
         });
         return found;
     }
-    void becomes_copy(event& e, std::uint32_t at) noexcept {
+    void becomes_copy(event& e, std::uint32_t at, bool is_early) noexcept {
         copy& made = copies_[at];
         made.peer = e.peer;
         made.used = e.bytes;
-        waiting_.peer(e.peer).copied += cost(e.bytes); // known: it allocates nothing
+        made.is_early = is_early;
+        count_of(made) += cost(e.bytes); // known: it allocates nothing
         copied_ += cost(e.bytes);
         e.id = first_copy + at;
         e.data = made.bytes.data();
