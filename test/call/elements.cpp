@@ -58,3 +58,29 @@ TEST_CASE("elements: packed and unpacked with gaps of any length, forwards and b
                     CHECK(one.is_right());
                 }
 }
+
+TEST_CASE("elements: whatever is to be said of them besides their size keeps them from being plain") {
+    static double number = 0;
+    static const run_time_piece piece{0, 8};
+    static const std::ptrdiff_t at = 0;
+    const elements plain{&number, 1, {.size = 8, .identity = 1}};
+    const auto is_plain_with = [&plain](auto&& change) {
+        elements x = plain;
+        change(x);
+        return detail::is_plain(x) || detail::is_plain(const_elements(x));
+    };
+    CHECK(detail::is_plain(plain));
+    CHECK(is_plain_with([](elements& x) { x.type.extent = 8; }));
+    CHECK(is_plain_with([](elements& x) { x.type.alignment = 64; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.data = nullptr; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.displacements = {&at, 1}; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.size = 0; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.size = std::size_t{1} << 32; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.extent = 16; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.extent = -8; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.alignment = 3; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.unit = 8; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.pieces = {&piece, 1}; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.pack = [](void*, const void*, std::size_t, void*) {}; }));
+    CHECK_FALSE(is_plain_with([](elements& x) { x.type.unpack = [](void*, const void*, std::size_t, void*) {}; }));
+}

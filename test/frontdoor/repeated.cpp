@@ -8,6 +8,7 @@
 #include <bough/alltoall.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/call/front_door.hpp>
 #include <bough/call/repeat_call.hpp>
 #include <bough/communicator/repeated_calls.hpp>
 #include <bough/exscan.hpp>
@@ -21,6 +22,7 @@
 #include <bough/run_time.hpp>
 #include <bough/scan.hpp>
 #include <bough/scatter.hpp>
+#include <bough/select/candidates.hpp>
 #include <bough/session/repeatable.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -264,6 +266,60 @@ TEST_CASE("a call is remembered with automatic choice alone, and forgotten with 
               sum();
               check(kept() && x == 128);
           }) == 0);
+}
+
+TEST_CASE("whatever a choice asks for, it is not taken for one that asks for nothing") {
+    using bough::automatic;
+    using bough::detail::is_default;
+    static_assert(is_default(automatic{}));
+    bough::requirements named;
+    named.bracket.parameter = 1;
+    for (const automatic& choice :
+         {automatic{.required = bough::rank_consistent}, automatic{.required = bough::order_preserving},
+          automatic{.required = bough::any_size}, automatic{.required = bough::same_bits_for_any_partition},
+          automatic{.required = bough::same_bits_as(bough::recursive_doubling{}, {.size = 4})},
+          automatic{.required = named}, automatic{.late_ranks = true}}) {
+        CHECK(choice != automatic{});
+        CHECK(!is_default(choice));
+    }
+}
+
+TEST_CASE("a call of a communicator that another one has replaced is not made again") {
+    CHECK(wrong_results(3, [&](auto& comm, auto&& check) {
+              double x = 1;
+              const auto sum = [&x](auto& on, auto&... said) {
+                  bough::allreduce(on, std::span(&x, 1), bough::plus{}, said...);
+              };
+              for (int turn = 0; turn != 3; ++turn) sum(comm);
+              auto next = bough::shrink(comm);
+              bough::status said;
+              sum(comm, said);
+              check(said.code == bough::errc::group_poisoned && x == 27);
+              for (int turn = 0; turn != 3; ++turn) sum(next);
+              check(x == 729);
+          }) == 0);
+}
+
+TEST_CASE("calls that end at once and calls that wait give the same, with a hook or without") {
+    for (const bool has_hook : {false, true})
+        CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+                  if (has_hook) comm.set_while_waiting({[](void*, std::uint32_t) { return false; }, nullptr});
+                  for (int turn = 1; turn != 300; ++turn) { // a poll of all peers is due in some of them
+                      const double in = turn + static_cast<int>(comm.rank());
+                      double below = -1, all = -1;
+                      // Rank 0 only sends, and runs ahead until the allreduce.
+                      for (int again = 0; again != turn % 5; ++again) {
+                          bough::scan(comm, std::span(&in, 1), std::span(&below, 1), bough::plus{});
+                          check(below == (comm.rank() == 0 ? turn : 2 * turn + 1));
+                      }
+                      if (turn % 7 == 0) bough::allreduce(comm, std::span(&in, 1), std::span(&all, 1), bough::max{});
+                      check(turn % 7 != 0 || all == turn + 1);
+                  }
+                  // What a call is refused for at its start is its result at once.
+                  bough::status said;
+                  bough::scan(comm, std::span(static_cast<double*>(nullptr), 1), bough::plus{}, said);
+                  check(said.code == bough::errc::invalid_argument);
+              }) == 0);
 }
 
 TEST_CASE("a call that is made again is matched: another call on one rank is an error on all") {

@@ -199,9 +199,11 @@ inline bool is_dense(const const_elements& x) noexcept {
 template <RunTimeData X>
 BOUGH_ALWAYS_INLINE bool is_plain(const X& x) noexcept {
     const run_time_type& t = x.type;
-    return t.pieces.empty() && t.pack == nullptr && t.unpack == nullptr && x.displacements.empty() &&
-           (t.extent == 0 || t.extent == static_cast<std::ptrdiff_t>(t.size)) && t.unit == 0 &&
-           (t.alignment & (t.alignment - 1)) == 0 && t.size - 1 < ~std::uint32_t{0} && x.data != nullptr;
+    // One branch for all that is mostly 0.
+    const std::size_t besides = t.pieces.size() | x.displacements.size() | reinterpret_cast<std::uintptr_t>(t.pack) |
+                                reinterpret_cast<std::uintptr_t>(t.unpack) | t.unit | (t.alignment & (t.alignment - 1));
+    return besides == 0 && (t.extent == 0 || t.extent == static_cast<std::ptrdiff_t>(t.size)) &&
+           t.size - 1 < ~std::uint32_t{0} && x.data != nullptr;
 }
 
 // What is wrong with a type, if something is.

@@ -24,6 +24,7 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -51,6 +52,14 @@ struct automatic {
 };
 
 namespace detail {
+
+// Is it automatic{}? Calls in a loop ask for that, so it takes no branch for each member.
+constexpr bool is_default(const automatic& choice) noexcept {
+    const auto& [consistent, order, every_size, bracket, any_partition] = choice.required;
+    const std::uint64_t flags = unsigned{consistent} | unsigned{order} | unsigned{every_size} |
+                                unsigned{any_partition} | unsigned{choice.late_ranks};
+    return (flags | bracket.family | bracket.parameter) == 0;
+}
 
 template <class T>
 struct is_plan : std::false_type {};

@@ -31,7 +31,7 @@ BOUGH_ALWAYS_INLINE bool repeat_call(Comm& comm, const T* in, T* out, std::size_
                                      [[maybe_unused]] const O* op, const Choice& choice, status& result) {
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm> && travels_as_bytes_v<T>) {
         repeated_call* const known = comm.find_repeated({&door_tag<Goal, T, O>, count, root});
-        if (known == nullptr || choice != automatic{}) return false;
+        if (known == nullptr || !detail::is_default(choice)) return false;
         if constexpr (HoldsNumbers<O>)
             if (known->what.signature.op != detail::signed_op<T>(*op)) return false;
         known->what.made.input = reinterpret_cast<const std::byte*>(in);

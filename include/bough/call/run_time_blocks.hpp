@@ -211,7 +211,7 @@ bool repeat_blocks(Comm& comm, const block_call& how, const Own& own, const Whol
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const rank_t size = comm.size(), rank = comm.rank();
         const run_time_type& t = own.type;
-        if (own.count > ~std::uint32_t{0} || choice != automatic{}) return false;
+        if (own.count > ~std::uint32_t{0} || !detail::is_default(choice)) return false;
         repeated_call* const known = detail::find_elements<Goal>(comm, own, own.count * size, op, how.at.rank);
         if (known == nullptr) return false;
         const bool has_whole = how.has_whole(rank);
@@ -311,7 +311,7 @@ template <RunsPlans Comm, RunTimeData In, class Choice>
 bool repeat_matrix(Comm& comm, const In& in, const elements& out, const Choice& choice, status& result) {
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const run_time_type& t = in.type;
-        if (in.count > ~std::uint32_t{0} || choice != automatic{}) return false;
+        if (in.count > ~std::uint32_t{0} || !detail::is_default(choice)) return false;
         repeated_call* const known =
             detail::find_elements<goal::alltoall>(comm, in, in.count * comm.size(), no_op{}, 0);
         if (known == nullptr) return false;

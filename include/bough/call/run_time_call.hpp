@@ -193,7 +193,7 @@ BOUGH_ALWAYS_INLINE bool repeat_elements(Comm& comm, const In& in, const element
     if constexpr (std::same_as<Choice, automatic> && RepeatsCalls<Comm>) {
         const run_time_type& t = in.type;
         repeated_call* const known = detail::find_elements<Goal>(comm, in, in.count, op, root);
-        if (known == nullptr || choice != automatic{}) return false;
+        if (known == nullptr || !detail::is_default(choice)) return false;
         if (writes && static_cast<const void*>(&in) != &out) {
             const auto a = reinterpret_cast<std::uintptr_t>(in.data), b = reinterpret_cast<std::uintptr_t>(out.data);
             const std::size_t bytes = in.count * t.size;

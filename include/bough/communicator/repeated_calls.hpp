@@ -37,8 +37,9 @@ public:
     // Null: there is none whose plan is still where it was in the cache.
     repeated_call* find(const repeat_key& key, const plan_cache& plans) noexcept {
         pair& two = pairs_[place(key)];
-        repeated_call& known = two.newer.key == key ? two.newer : two.older;
-        return known.key == key && known.changes == plans.changes() ? &known : nullptr;
+        repeated_call* known = &two.newer;
+        if (!(known->key == key) && !((known = &two.older)->key == key)) return nullptr;
+        return known->changes == plans.changes() ? known : nullptr;
     }
     // The blocking call that ended last has run with this plan of the cache.
     void ran(bound_plan& plan) noexcept { latest_ = &plan; }
