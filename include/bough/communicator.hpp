@@ -219,21 +219,16 @@ private:
     }
     template <class F>
     status start_and_wait(detail::bound_plan& bound, F& start) {
-        if (!core_unchecked().is_plain()) [[unlikely]]
-            return start_and_wait_with_care(bound, start);
-        if (const status bad = start()) return bad;
-        return shared_session()->wait(bound.blocking);
-    }
-
-    template <class F>
-    BOUGH_COLD status start_and_wait_with_care(detail::bound_plan& bound, F& start) {
         BOUGH_EXPECTS(!core_unchecked().in_hook(),
                       "while_waiting: makes a blocking call on the communicator that waits");
         if (const status bad = start()) return bad;
-        return wait_with_care(bound);
+        auto& session = *core_unchecked().shared_session();
+        if (session.needs_no_wait(bound.blocking)) return {};
+        return core_unchecked().is_plain() ? session.wait(bound.blocking) : wait_with_care(bound);
     }
+
     // Not cold, which would be compiled for size: where something is to be done while a program waits,
-    // every call comes here.
+    // every call that waits comes here.
     BOUGH_NEVER_INLINE status wait_with_care(detail::bound_plan& bound) {
         const status result = shared_session()->wait(bound.blocking, core_unchecked().hook());
         if (result) core_unchecked().report_failure(result);

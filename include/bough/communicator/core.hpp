@@ -135,8 +135,8 @@ public:
     // The same for a call that has run, with other data. False: it has not started.
     bool repeat(bound_plan& bound, const repeatable& what) {
         if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false; // nothing runs straight
-        if (is_stale() || !session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns))
-            return false;
+        // In another epoch than that of the last call the session says no.
+        if (!session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns)) return false;
         ++counts_.operations;
         session_->ring();
         return true;

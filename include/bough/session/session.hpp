@@ -209,19 +209,16 @@ public:
     // sleeps until the transport has something calls this between its last poll and the sleep. True: it
     // must not sleep yet. `always`: also with no operation in flight, for a caller that does not sleep.
     bool make_way(bool always = false) {
-        const lock_guard held = hold();
-        return !forked() && core_.make_way(always);
+        return with_lock([&] { return !forked() && core_.make_way(always); });
     }
 
     // Has the operation ended? Use this, not op.done(), where another thread may be using the
     // session. In the child of a fork it ends the operation.
     bool is_done(session_operation& op) const {
-        const lock_guard held = hold();
-        return is_over(op);
+        return with_lock([&] { return is_over(op); });
     }
     std::size_t outstanding() const { // operations in flight
-        const lock_guard held = hold();
-        return forked() ? 0 : core_.outstanding();
+        return with_lock([&] { return forked() ? 0 : core_.outstanding(); });
     }
 
     // Is there work to do before the next call? That is: operations in flight, calls that wait for their
@@ -242,6 +239,10 @@ public:
         }
     }
 
+    // Would wait() do nothing, as it has ended well?
+    bool needs_no_wait(const session_operation& op) const {
+        return with_lock([&] { return op.done_ && !op.result_ && !core_.is_poll_due(); });
+    }
     // Makes progress until the operation is done: never longer than its timeout, unless the
     // transport breaks its rules.
     const status& wait(session_operation& op, const waiting_hook& hook = detail::no_hook) {
@@ -287,8 +288,7 @@ public:
     // When check_deadlines() must look at this operation next, by the transport's clock. 0: at
     // once, because its time has not begun.
     std::uint64_t attend_ns(const session_operation& op) const {
-        const lock_guard held = hold();
-        return core_.attend_ns(op);
+        return with_lock([&] { return core_.attend_ns(op); });
     }
     // Ends operations whose time is up. Before that, it looks for the ranks that hold them up
     // (deadline_watch.hpp). Callers that use progress() instead of wait() must call this now and

@@ -105,7 +105,7 @@ private:
         if constexpr (can_run) {
             session_operation& op = *running_;
             straight_run& run = op.work_->straight();
-            straight_port<T> p{transport_, op, looks};
+            straight_port<T> p{transport_, op, latest_, looks};
             const std::uint32_t before = run.steps_done();
             straight_run::state now = straight_run::state::waits;
             failure_.guarded(op, one_run{run, p, now});
@@ -121,7 +121,8 @@ private:
                 flight_.remove_only(op);
                 return true;
             }
-            leave(p.is_unused ? &p.latest : nullptr);
+            const event unused = latest_; // the next run may find another one meanwhile
+            leave(p.is_unused ? &unused : nullptr);
             return true;
         }
         return false;
@@ -131,6 +132,7 @@ private:
     in_flight<T>& flight_;
     failure<T>& failure_;
     session_operation* running_ = nullptr;
+    event latest_{};           // of the port, which need not clear it for each call
     std::uint32_t starts_ = 0; // since the last poll
     std::uint32_t most_starts_ = most_starts;
     std::uint32_t looks_ = 0; // in vain, one after the other

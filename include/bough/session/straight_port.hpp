@@ -24,8 +24,8 @@ template <Transport T>
 struct straight_port {
     T& transport;
     session_operation& op;
+    event& latest;           // the message that next() has found last
     std::uint32_t looks = 1; // of next() at a peer, until it gives up; at least 1
-    event latest{};          // the message that next() has found last
     bool is_unused = false;  // nobody has released it
 
     posted send(std::uint32_t step, rank_t to, std::uint32_t segment, const std::byte* data, std::uint64_t bytes) {
