@@ -105,10 +105,10 @@ private:
 template <class Collective, class Start>
 int run_vector(const place& at, const char* name, const Collective& run, const Start& start, const void* in, void* out,
                int count, MPI_Datatype type, MPI_Op op, bool writes) {
-    const shape s = shape_of(type);
+    if (count == 0) return MPI_SUCCESS;
+    const shape& s = at.room.how.set(op, type);
     const auto n = static_cast<std::size_t>(count);
-    if (n * s.size == 0) return MPI_SUCCESS;
-    at.room.how.set(op, type, s);
+    if (s.size == 0) return MPI_SUCCESS;
     vector_of data(at, type, s);
     const bough::run_time_op& how = at.room.how.op();
     if (in == MPI_IN_PLACE || in == out) {
@@ -124,8 +124,7 @@ int run_vector(const place& at, const char* name, const Collective& run, const S
 } // namespace
 
 bough::status find_greatest(const place& at, std::span<std::uint32_t> numbers) {
-    const shape s = shape_of(MPI_UINT32_T);
-    at.room.how.set(MPI_MAX, MPI_UINT32_T, s);
+    const shape& s = at.room.how.set(MPI_MAX, MPI_UINT32_T);
     bough::status ends;
     bough::allreduce(at.comm, vector_of(at, MPI_UINT32_T, s).out(numbers.data(), numbers.size(), true),
                      at.room.how.op(), ends);
@@ -146,10 +145,10 @@ int run_exscan(const place& at, const void* in, void* out, int count, MPI_Dataty
 
 int run_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
     constexpr const char* name = "MPI_Reduce";
-    const shape s = shape_of(type);
+    if (count == 0) return MPI_SUCCESS;
+    const shape& s = at.room.how.set(op, type);
     const auto n = static_cast<std::size_t>(count);
-    if (n * s.size == 0) return MPI_SUCCESS;
-    at.room.how.set(op, type, s);
+    if (s.size == 0) return MPI_SUCCESS;
     vector_of data(at, type, s);
     const bough::run_time_op& how = at.room.how.op();
     const bough::root to{static_cast<bough::rank_t>(root)};
@@ -165,10 +164,10 @@ int run_reduce(const place& at, const void* in, void* out, int count, MPI_Dataty
 }
 
 int run_reduce_scatter_block(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    const shape s = shape_of(type);
+    if (count == 0) return MPI_SUCCESS;
+    const shape& s = at.room.how.set(op, type);
     const auto n = static_cast<std::size_t>(count), all = n * at.comm.size();
-    if (n * s.size == 0) return MPI_SUCCESS;
-    at.room.how.set(op, type, s);
+    if (s.size == 0) return MPI_SUCCESS;
     vector_of data(at, type, s);
     const bool is_in_place = in == MPI_IN_PLACE || in == out;
     const bough::const_elements from = data.in(is_in_place ? out : in, all);
@@ -177,14 +176,14 @@ int run_reduce_scatter_block(const place& at, const void* in, void* out, int cou
 }
 
 int run_reduce_scatter(const place& at, const void* in, void* out, const int* counts, MPI_Datatype type, MPI_Op op) {
-    const shape s = shape_of(type);
     const bough::rank_t size = at.comm.size();
     std::vector<std::size_t>& lengths = at.room.lengths;
     lengths.assign(counts, counts + size);
     std::size_t all = 0;
     for (const std::size_t n : lengths) all += n;
-    if (all * s.size == 0) return MPI_SUCCESS;
-    at.room.how.set(op, type, s);
+    if (all == 0) return MPI_SUCCESS;
+    const shape& s = at.room.how.set(op, type);
+    if (s.size == 0) return MPI_SUCCESS;
     vector_of data(at, type, s);
     const bool is_in_place = in == MPI_IN_PLACE || in == out;
     const bough::const_elements from = data.in(is_in_place ? out : in, all);

@@ -170,11 +170,10 @@ std::byte* first_byte(const blocks& b, const shape& s) noexcept {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(s.true_lb));
 }
 
-void combiner::set(MPI_Op op, MPI_Datatype type, const shape& s) {
-    if (is_predefined_ && handle_ == op && type_ == type) return;
+void combiner::set_anew(MPI_Op op, MPI_Datatype type) {
     handle_ = op;
     type_ = type;
-    shape_ = s;
+    const shape& s = shape_ = shape_of(type);
     const known_op op_is = known_op_of(op);
     const known_type type_is = known_type_of(type);
     is_predefined_ = op_is != known_op::none && type_is != known_type::none;

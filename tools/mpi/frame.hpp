@@ -57,7 +57,11 @@ public:
     combiner(const combiner&) = delete;
     combiner& operator=(const combiner&) = delete;
 
-    void set(MPI_Op op, MPI_Datatype type, const shape& s);
+    // What follows is about these, until the next time. The shape of the type.
+    const shape& set(MPI_Op op, MPI_Datatype type) {
+        if (!is_predefined_ || handle_ != op || type_ != type) set_anew(op, type);
+        return shape_;
+    }
     const bough::run_time_op& op() const noexcept { return op_; }
     const bough::run_time_type& element() const noexcept { return element_; }
     // An element in bough's hands is an element in memory; otherwise it is packed.
@@ -73,6 +77,7 @@ public:
 
 private:
     enum class way : std::uint8_t { solid, pair, packed };
+    void set_anew(MPI_Op op, MPI_Datatype type);
     static void combine_in_memory(void* self, const void* in, void* inout, std::size_t count);
     static void combine_packed(void* self, const void* in, void* inout, std::size_t count);
 
