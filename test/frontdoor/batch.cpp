@@ -90,7 +90,7 @@ struct data {
         const auto draw = [&](std::uint64_t i) { return bough_test::mixed(seed * 1000 + rank * 50 + i); };
         const auto real = [&](std::uint64_t i) { return static_cast<double>(draw(i) % 100'000) / 1e3 - 1e-9; };
         for (std::uint64_t i = 0; i != 5; ++i) rounded.push_back(real(i));
-        for (std::uint64_t i = 0; i != 3; ++i) least[i] = static_cast<float>(real(7 + i));
+        for (std::size_t i = 0; i != 3; ++i) least[i] = static_cast<float>(real(7 + i));
         flag = static_cast<std::uint8_t>(draw(10));
         for (std::uint64_t i = 0; i != 2; ++i) maps.push_back({draw(11 + i), draw(13 + i)});
         for (std::uint64_t i = 0; i != 3; ++i) encoded.push_back({static_cast<std::uint32_t>(draw(15 + i)) | 16u, {}});

@@ -36,7 +36,7 @@ struct task {
     task(std::uint64_t number, C& comm)
         : k(number), all(number % 3 == 0), root(static_cast<bough::rank_t>(number % comm.size())) {
         constexpr std::array<std::size_t, 5> counts{1, 0, 5, 256, 257}; // the last one is longer than a place
-        const std::size_t count = counts[number / 5 % 5];
+        const std::size_t count = counts[static_cast<std::size_t>(number / 5 % 5)];
         for (std::size_t i = 0; i != count; ++i) in.push_back(bough_test::value_of(k, comm.rank(), i));
         out.resize(count);
         const auto choice = number % 7 == 6 ? bough::automatic{} : late;
@@ -69,7 +69,7 @@ int exercise(C& comm, std::uint64_t rounds) {
         if (k % 11 == 10) bough::barrier(comm, late);
         flying.emplace_back(k, comm);
         while (flying.size() > 10 || (!flying.empty() && bough_test::mixed(dice) % 3 == 0)) {
-            const std::size_t i = bough_test::mixed(dice + flying.size()) % flying.size();
+            const std::size_t i = bough_test::one_of(flying.size(), bough_test::mixed(dice + flying.size()));
             wrong += flying[i].wrong(comm);
             flying.erase(flying.begin() + static_cast<std::ptrdiff_t>(i));
         }

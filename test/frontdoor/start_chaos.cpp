@@ -40,7 +40,7 @@ template <class World>
 tally interleave(word seed) {
     bits random(seed);
     const auto p = static_cast<rank_t>(1 + random.below(5));
-    const std::size_t most = 1 + random.below(6);
+    const std::size_t most = 1 + static_cast<std::size_t>(random.below(6));
     const std::uint64_t violence = random.below(4) == 0 ? 0 : 5 + random.below(40);
     World world(p, {.seed = seed, .refuse = static_cast<std::uint32_t>(random.below(3) * 100)});
     std::vector<member<World>> members(p);
@@ -52,7 +52,7 @@ tally interleave(word seed) {
         bool over = true, moved = false;
         for (rank_t r = 0; r != p && t.problem == nullptr; ++r) {
             member<World>& m = members[r];
-            const std::size_t k = m.all.empty() ? 0 : random.below(m.all.size());
+            const std::size_t k = m.all.empty() ? 0 : static_cast<std::size_t>(random.below(m.all.size()));
             if (m.all.size() != most && random.below(3) == 0) {
                 const word what = seed * 64 + m.all.size();
                 m.all.push_back(

@@ -101,9 +101,11 @@ public:
         static constexpr std::size_t lengths[] = {0, 1, 3, 17, 700};
         each_ = lengths[bough_test::mixed(seed) % 5];
         root_ = bough::root{static_cast<bough::rank_t>(bough_test::mixed(seed + 1) % size)};
-        for (bough::rank_t r = 0; r != size; ++r) counts_.push_back(bough_test::mixed(seed + 2 + r) % 9);
         for (bough::rank_t r = 0; r != size; ++r)
-            for (bough::rank_t to = 0; to != size; ++to) matrix_.push_back((r * 3 + to * 5 + seed % 7) % 6);
+            counts_.push_back(bough_test::one_of(9, bough_test::mixed(seed + 2 + r)));
+        for (bough::rank_t r = 0; r != size; ++r)
+            for (bough::rank_t to = 0; to != size; ++to)
+                matrix_.push_back(bough_test::one_of(6, r * 3 + to * 5 + seed % 7));
         for (bough::rank_t r = 0; r != size; ++r)
             if (bough_test::mixed(seed + 77 + r) % 2 == 0) members_.push_back(r);
         wanted_ = {{.root = root_.rank, .members = members_}, {.root = size - 1, .members = {0}}};

@@ -106,11 +106,12 @@ TEST_CASE("start: ranks start and end many operations, each at its own pace") {
             };
             std::size_t most = 0, slept = 0; // how many have been in flight on a rank
             while (at_work()) {
-                member& m = members[random.below(p)];
+                member& m = members[static_cast<std::size_t>(random.below(p))];
                 // Nobody is more than 60 ahead of the last.
                 std::size_t last = calls;
                 for (const member& other : members) last = std::min(last, other.ended);
-                for (std::size_t n = random.below(40); n != 0 && m.started < std::min(calls, last + 60); --n) m.start();
+                for (std::uint64_t n = random.below(40); n != 0 && m.started < std::min(calls, last + 60); --n)
+                    m.start();
                 most = std::max(most, m.calls.size());
                 if (random.below(3) == 0) settle(world, members), ++slept;
             }

@@ -71,12 +71,12 @@ void fly(Comm& comm, std::uint64_t seed, tally& t, Turn&& turn) {
         if (all.size() != most && roll(2) == 0) {
             const std::uint64_t what = mixed(seed * 8 + all.size());
             auto f = std::make_unique<flight>();
-            f->x.assign(what % 5 == 0 ? 3'000 : 1 + what % 40, what % 1000);
+            f->x.assign(static_cast<std::size_t>(what % 5 == 0 ? 3'000 : 1 + what % 40), what % 1000);
             f->op = start_allreduce(comm, f->x, plus{});
             all.push_back(std::move(f));
         }
         if (!all.empty() && roll(100) < violence) {
-            std::unique_ptr<flight>& f = all[roll(all.size())];
+            std::unique_ptr<flight>& f = all[static_cast<std::size_t>(roll(all.size()))];
             if (f && !f->op.done()) {
                 t.gave_up = true;
                 if (roll(2) == 0)

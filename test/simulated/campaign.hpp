@@ -37,7 +37,8 @@ struct operation_setup {
     bool affine = false; // maps x -> ax + b modulo 2^64, composed: associative, reveals every change of order
     bool in_place = false;
     std::uint64_t count = 0;
-    std::uint32_t words() const { return affine ? 2 : 1; } // of an element
+    std::uint32_t words() const { return affine ? 2 : 1; }                           // of an element
+    std::size_t length() const { return static_cast<std::size_t>(count) * words(); } // of the vector, in words
 };
 struct history {
     std::uint64_t seed = 1;

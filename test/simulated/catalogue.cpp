@@ -116,10 +116,10 @@ bough::table random_tree(rank_t size, rank_t root, bool keeps_order, random_bits
     } else {
         std::vector<rank_t> order(size), joined{root};
         for (rank_t r = 0; r != size; ++r) order[r] = r;
-        for (rank_t i = size; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+        for (rank_t i = size; i > 1; --i) std::swap(order[i - 1], order[static_cast<std::size_t>(random.below(i))]);
         for (const rank_t r : order) {
             if (r == root) continue;
-            tree.edges.push_back({joined[random.below(joined.size())], r});
+            tree.edges.push_back({joined[static_cast<std::size_t>(random.below(joined.size()))], r});
             joined.push_back(r);
         }
     }

@@ -75,7 +75,7 @@ history draw_history(std::uint64_t seed, bool faults) {
     const std::vector<bound_plan>& plans = plans_of(h.size);
     for (std::uint64_t n = 1 + random.below(3); n != 0; --n) {
         operation_setup o;
-        o.plan = &plans[random.below(plans.size())];
+        o.plan = &plans[static_cast<std::size_t>(random.below(plans.size()))];
         o.affine = o.plan->keeps_order && random.below(2) == 0;
         o.in_place = random.below(2) == 0 || o.plan->kind == collective::broadcast;
         o.count = o.plan->kind == collective::barrier ? 0 : draw_count(random, o.words());

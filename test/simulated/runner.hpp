@@ -125,7 +125,7 @@ private:
                 o.not_before = h.skew_ns == 0 ? 0 : random_.below(h.skew_ns + 1) * (k + 1);
                 if (o.not_before != 0) world_.wake_at(o.not_before);
                 const operation_setup& setup = h.operations[k];
-                o.memory.prepare(setup.count * setup.words(), setup.in_place);
+                o.memory.prepare(setup.length(), setup.in_place);
                 if (setup.plan->kind == collective::broadcast && r != setup.plan->root) continue;
                 const std::span<word> in = o.memory.in();
                 for (std::size_t i = 0; i != in.size(); ++i) in[i] = value(k, r, i);
@@ -142,7 +142,7 @@ private:
         std::size_t first = 0, last = 0;
     };
     piece result_of(const operation_setup& setup, rank_t r) const {
-        const piece all{0, setup.count * setup.words()}, none{};
+        const piece all{0, setup.length()}, none{};
         switch (setup.plan->kind) {
         case collective::reduce: return r == setup.plan->root ? all : none;
         case collective::exscan: return r == 0 ? none : all;
@@ -160,14 +160,14 @@ private:
     }
     // What operation k must give to rank r: the fold over all ranks, or, of a scan, over the first ones.
     std::span<const word> expected(std::size_t k, rank_t r) const {
-        const std::size_t length = h_->operations[k].count * h_->operations[k].words();
+        const std::size_t length = h_->operations[k].length();
         const collective kind = h_->operations[k].plan->kind;
         const rank_t upto = kind == collective::scan ? r : kind == collective::exscan && r != 0 ? r - 1 : h_->size - 1;
         return std::span<const word>(expected_[k]).subspan(upto * length, length);
     }
     void fold(std::size_t k) {
         const operation_setup& setup = h_->operations[k];
-        const std::size_t length = setup.count * setup.words();
+        const std::size_t length = setup.length();
         std::vector<word>& all = expected_[k];
         all.resize(length * h_->size); // up to rank 0, up to rank 1, ...
         const bool folds = setup.plan->kind != collective::broadcast && setup.plan->kind != collective::allgather;
