@@ -152,6 +152,8 @@ private:
 
 int connected(int (&ends)[2]) {
     const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    const auto do_not_pace = [](int s) { (void)::setsockopt(s, IPPROTO_TCP, TCP_CONGESTION, "reno", 4); };
+    do_not_pace(listener);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -160,6 +162,7 @@ int connected(int (&ends)[2]) {
     if (::bind(listener, address, sizeof at) != 0 || ::listen(listener, 1) != 0) return -1;
     ::getsockname(listener, address, &length);
     ends[0] = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    do_not_pace(ends[0]);
     if (::connect(ends[0], address, sizeof at) != 0) return -1;
     ends[1] = ::accept(listener, nullptr, nullptr);
     for (const int s : ends) ::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

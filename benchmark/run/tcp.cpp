@@ -87,9 +87,11 @@ private:
     int socket_;
 };
 
-// A connected pair of TCP sockets over loopback.
+// A connected pair of TCP sockets over loopback, which are not paced, as those of bough are not.
+void do_not_pace(int socket) { (void)::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4); }
 std::array<int, 2> tcp_pair() {
     const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    do_not_pace(listener);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -98,6 +100,7 @@ std::array<int, 2> tcp_pair() {
         ::getsockname(listener, reinterpret_cast<sockaddr*>(&at), &length) != 0)
         fail("listen");
     const int a = ::socket(AF_INET, SOCK_STREAM, 0);
+    do_not_pace(a);
     if (::connect(a, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0) fail("connect");
     const int b = ::accept(listener, nullptr, nullptr);
     ::close(listener);
