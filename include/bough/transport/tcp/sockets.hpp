@@ -49,7 +49,7 @@ inline unique_fd open_usual_socket(int family) noexcept {
 
 // A connection that stays on its system loses nothing. Congestion control that paces what is sent, as
 // bbr does, only sets a timer for every few segments there, and costs half of the speed. It cannot be
-// ended once a connection is up. So each socket begins with one that every system has and that does not
+// ended once a connection is up. So each socket begins with one that every Linux has and that does not
 // pace; a connection to another system gets what its own system has chosen (choose_congestion).
 inline unique_fd open_socket(int family) noexcept {
     unique_fd made = open_usual_socket(family);
@@ -97,18 +97,24 @@ inline bool stays_on_system(int descriptor) noexcept {
     auto length = static_cast<socklen_t>(there.capacity());
     if (::getpeername(descriptor, there.data(), &length) != 0) return false;
     there.resize(length);
-    return there.address().is_loopback() || there.address() == local_address(descriptor).address();
+    const boost::asio::ip::address at = there.address();
+    const bool is_mapped = at.is_v6() && at.to_v6().is_v4_mapped(); // one of IPv4, at a socket of IPv6
+    return at.is_loopback() || (is_mapped && at.to_v6().to_bytes()[12] == 127) ||
+           at == local_address(descriptor).address();
 }
 
 // Gives a connection that has come up the congestion control that its system has chosen, if it leads to
-// another system.
+// another system. What a route has chosen it has by now, in place of reno, and keeps.
 inline void choose_congestion(int descriptor) noexcept {
 #if defined(TCP_CONGESTION)
-    if (stays_on_system(descriptor)) return;
-    const unique_fd usual = open_usual_socket(family_of(descriptor));
     char name[16] = "";
-    auto length = static_cast<socklen_t>(sizeof name);
-    if (usual && ::getsockopt(usual.get(), IPPROTO_TCP, TCP_CONGESTION, name, &length) == 0)
+    const auto is_read = [&name](int of) {
+        auto length = static_cast<socklen_t>(sizeof name);
+        return ::getsockopt(of, IPPROTO_TCP, TCP_CONGESTION, name, &length) == 0;
+    };
+    if (stays_on_system(descriptor) || !is_read(descriptor) || std::strncmp(name, "reno", sizeof name) != 0) return;
+    const unique_fd usual = open_usual_socket(family_of(descriptor));
+    if (usual && is_read(usual.get()))
         (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_CONGESTION, name,
                            static_cast<socklen_t>(::strnlen(name, sizeof name)));
 #else
