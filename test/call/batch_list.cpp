@@ -215,4 +215,12 @@ TEST_CASE("batch_list: a call between the start and the end of another one ends 
     }
     REQUIRE_FALSE(list.pack(&first)); // one after the other
     list.expect_packed_by(&first);
+    // Also if the second one has the address of the first, as where a hook makes a blocking call.
+    REQUIRE_FALSE(list.pack(&first));
+    REQUIRE_FALSE(list.pack(&first));
+    list.unpack(&first);
+    for (const bool writes : {true, false})
+        CHECK(bough_test::last_words_of([&] {
+                  writes ? list.unpack(&first) : list.expect_packed_by(&first);
+              }).has("batch: was used in another call before this one had ended"));
 }

@@ -26,6 +26,8 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace batched {
@@ -351,6 +353,28 @@ TEST_CASE("batch: two calls of it at a time end the program with a sentence; one
         CHECK(said.aborted);
         CHECK(said.has("batch: was used in another call before this one had ended"));
     }
+    // In another communicator, by a hook while the first call waits.
+    const auto said = bough_test::last_words_of([&] {
+        std::atomic<bool> has_called = false;
+        in_process{2}.run([&](auto end) {
+            communicator comm(std::move(end));
+            double mine = 3, its = 4;
+            batch late;
+            late.add(mine, plus{}).add(its, max{});
+            auto hook = [&] {
+                communicator alone{self{}};
+                if (!has_called) allreduce(alone, all);
+                has_called = true;
+            };
+            if (comm.rank() == 0)
+                comm.set_while_waiting(
+                    {[](void* f, std::uint32_t) { return (*static_cast<decltype(hook)*>(f))(), true; }, &hook});
+            while (comm.rank() == 1 && !has_called) std::this_thread::yield();
+            allreduce(comm, comm.rank() == 0 ? all : late);
+        });
+    });
+    CHECK(said.aborted);
+    CHECK(said.has("batch: was used in another call before this one had ended"));
     communicator comm{self{}};
     persistent_operation one = bind_allreduce(comm, all), other = bind_reduce(comm, all, root{0});
     for (int i = 0; i != 3; ++i) {

@@ -179,7 +179,8 @@ public:
         laid_out_ = true;
     }
     // If a wire form's encode or a lift throws, that is an error of this call, and the other ranks
-    // are told. `by`: an address that no other call in flight has.
+    // are told. `by`: the address of the call. Another call in flight may have it only if that one is made
+    // while this one waits, and ends before this one.
     status pack(const void* by = nullptr) noexcept {
         BOUGH_EXPECTS(laid_out_, "batch: was changed after it was bound: bind it again");
         packed_by_ = by;
@@ -197,11 +198,12 @@ public:
         return {};
     }
     // A call has ended well. Pre: it has packed the batch, and no other one has since.
-    void expect_packed_by(const void* call) const {
+    void expect_packed_by(const void* call) {
         BOUGH_EXPECTS(laid_out_, "batch: was changed while a call of it was in flight");
         BOUGH_EXPECTS(packed_by_ == call, "batch: was used in another call before this one had ended");
+        packed_by_ = nullptr; // a blocking call that waits, and one that its hook makes, have the same address
     }
-    void unpack(const void* by = nullptr) const {
+    void unpack(const void* by = nullptr) {
         expect_packed_by(by);
         for (const batch_part& p : parts_)
             if (p.count != 0) p.unpack(p, message_.data() + p.offset);
@@ -224,7 +226,7 @@ private:
     std::vector<std::byte> message_;
     std::size_t bytes_ = 0;
     std::uint64_t ops_hash_ = 0, types_hash_ = 0, lengths_hash_ = 0;
-    const void* packed_by_ = nullptr; // the latest call: whose values are in the message
+    const void* packed_by_ = nullptr; // the call whose values are in the message, until it has ended well
     bool commutative_ = true, exact_ = true, laid_out_ = false;
 };
 
