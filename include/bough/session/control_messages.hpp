@@ -59,6 +59,7 @@ public:
             has_come = result == posted::complete;
         }
         if (result != posted::complete) early.release(e.id);
+        if (!has_come) recycle(std::move(m.bytes));
         return has_come;
     }
     // reserve: memory for so many more messages, until unreserve; if it throws, nothing has
@@ -77,6 +78,7 @@ public:
             if (under_way_[i].id != e.id) continue;
             m = std::move(under_way_[i].message);
             under_way_.erase(under_way_.begin() + i);
+            if (e.code != errc::ok) recycle(std::move(m.bytes));
             return e.code == errc::ok;
         }
         return false;
