@@ -55,9 +55,10 @@ namespace detail {
 
 // Is it automatic{}? Calls in a loop ask for that, so it takes no branch for each member.
 constexpr bool is_default(const automatic& choice) noexcept {
-    const auto& [consistent, order, every_size, bracket, any_partition] = choice.required;
-    const std::uint64_t flags = unsigned{consistent} | unsigned{order} | unsigned{every_size} |
-                                unsigned{any_partition} | unsigned{choice.late_ranks};
+    const auto& [required, late_ranks] = choice; // so that a new member cannot be forgotten here
+    const auto& [consistent, order, every_size, bracket, any_partition] = required;
+    const std::uint64_t flags =
+        unsigned{consistent} | unsigned{order} | unsigned{every_size} | unsigned{any_partition} | unsigned{late_ranks};
     return (flags | bracket.family | bracket.parameter) == 0;
 }
 
