@@ -322,6 +322,29 @@ TEST_CASE("calls that end at once and calls that wait give the same, with a hook
               }) == 0);
 }
 
+TEST_CASE("a rank whose calls all end at once polls now and then") {
+    for (const bool has_hook : {false, true}) {
+        std::atomic<int> received{-1};
+        CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+                  auto other = bough::duplicate(comm);
+                  if (has_hook) comm.set_while_waiting({[](void*, std::uint32_t) { return false; }, nullptr});
+                  double x = 1, sum = 2;
+                  if (comm.rank() == 1) { // what it sends here comes early, if rank 0 polls
+                      bough::reduce(other, std::span(&sum, 1), bough::plus{}, bough::root{0});
+                      received = 0;
+                  }
+                  for (int turn = 0; turn != 100; ++turn) {
+                      while (comm.rank() == 0 && received != turn) std::this_thread::yield(); // there is room
+                      bough::broadcast(comm, std::span(&x, 1), bough::root{0});
+                      if (comm.rank() == 1) received = turn + 1;
+                  }
+                  if (comm.rank() == 1) return;
+                  bough::reduce(other, std::span(&sum, 1), bough::plus{}, bough::root{0});
+                  check(other.counters().early_messages == 1 && sum == 4);
+              }) == 0);
+    }
+}
+
 TEST_CASE("a call that is made again is matched: another call on one rank is an error on all") {
     for (int what = 0; what != 4; ++what) {
         CAPTURE(what);
