@@ -210,6 +210,28 @@ TEST_CASE("unexpected: copies that operations have take no room from messages th
     CHECK(box.early.copied_bytes() == 0);
 }
 
+TEST_CASE("unexpected: early messages have half of all the room, whatever operations have") {
+    mailbox box({.in_place = 0, .bytes_per_peer = 1024, .bytes = 2048});
+    std::vector<event> held;
+    std::uint64_t kept = 0;
+    for (int round = 0; round != 8; ++round) { // operations have as many copies as there is room for
+        box.keep(1, kept++);
+        for (event e; box.early.next(e, [](const event& x) { return x.peer == 1; });) held.push_back(e);
+    }
+    while (box.early.copied_bytes() + 200 < 2048) {
+        box.keep(1, kept++);
+        for (event e; box.early.next(e, [](const event& x) { return x.peer == 1; });) held.push_back(e);
+    }
+    box.keep(2, 500);
+    box.keep(2, 501);
+    box.keep(2, 502);
+    CHECK(box.in_place(2) == 0);
+    CHECK(box.early.copied_bytes() <= 3 * 1024);
+    for (const event& e : held) box.early.release(e.id);
+    CHECK(box.early.drop([](const event&) { return true; }) == 3);
+    CHECK(box.early.copied_bytes() == 0);
+}
+
 TEST_CASE("unexpected: messages that came early as often as before allocate nothing") {
     mailbox box({}, 64);
     std::uint64_t after_first = 0;

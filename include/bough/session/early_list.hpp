@@ -36,7 +36,7 @@ public:
     struct of_peer {
         early_message *first = nullptr, *last = nullptr; // that are in place
         std::uint32_t in_place = 0;
-        std::uint64_t copied[2] = {}; // bytes, for whoever copies: of early messages, of those that operations have
+        std::uint64_t early_bytes = 0, held_bytes = 0; // copies, for whoever copies
     };
 
     // Up to 16 messages from up to 256 ranks are remembered in memory that is allocated here.

@@ -45,9 +45,9 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. Copies of one sender's messages that operations hold, and cannot use yet, count
-    // apart: they may be half of this, or bytes_per_peer if that is more. With few slots there should be
-    // room for the longest of them.
+    // Copies in all; early ones may have half of it in any case. Copies of one sender's messages that
+    // operations have, and cannot use yet, count apart: they may be half of this, or bytes_per_peer if
+    // that is more. With few slots there should be room for the longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
@@ -75,7 +75,7 @@ public:
         detail::early_message& m = waiting_.append(e, !is_copy(e.id));
         if (is_copy(e.id)) {
             copy& c = copy_of(e.id);
-            is_early(c, true);
+            count_as(c, true);
             if (c.is_under_way) m.under_way = true, c.message = &m;
         }
         // Copies all of this sender's, so that slots become free in the order in which they were filled.
@@ -183,9 +183,7 @@ public:
             ended.is_dropped = true;
             return;
         }
-        const std::uint64_t bytes = cost(ended.used);
-        copied_ -= bytes;
-        count_of(ended) -= bytes;
+        tally(ended, false);
         if (kept_ + ended.bytes.capacity() > limits_.kept_bytes) ended.bytes = {};
         put_back(static_cast<std::uint32_t>(handle - first_copy));
     }
@@ -226,16 +224,22 @@ private:
     };
     copy& copy_of(std::uint64_t handle) noexcept { return copies_[static_cast<std::uint32_t>(handle - first_copy)]; }
 
-    // The bytes of its sender's copies that count as this one does.
-    std::uint64_t& count_of(const copy& c) { return waiting_.peer(c.peer).copied[c.is_early ? 0 : 1]; }
-    void is_early(copy& c, bool is) {
-        if (c.is_early == is) return;
-        count_of(c) -= cost(c.used);
-        c.is_early = is;
-        count_of(c) += cost(c.used);
+    // Adds its bytes to the sums, or takes them away.
+    void tally(const copy& c, bool adds) {
+        const std::uint64_t bytes = adds ? cost(c.used) : 0 - cost(c.used); // modulo 2^64
+        auto& peer = waiting_.peer(c.peer);
+        copied_ += bytes;
+        if (c.is_early) early_ += bytes;
+        (c.is_early ? peer.early_bytes : peer.held_bytes) += bytes;
+    }
+    void count_as(copy& c, bool early) {
+        if (c.is_early == early) return;
+        tally(c, false);
+        c.is_early = early;
+        tally(c, true);
     }
     event take_out(detail::early_message& m) {
-        if (is_copy(m.what.id)) is_early(copy_of(m.what.id), false);
+        if (is_copy(m.what.id)) count_as(copy_of(m.what.id), false);
         if (std::exchange(m.under_way, false)) copy_of(m.what.id).message = nullptr;
         return waiting_.take_out(m);
     }
@@ -325,14 +329,19 @@ private:
     // Or is its payload with its sender?
     static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
     std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
+    template <class P>
+    bool has_room(const P& peer, std::uint64_t bytes, bool is_early) const noexcept {
+        const bool in_all = copied_ + bytes <= limits_.bytes;
+        if (!is_early) return in_all && peer.held_bytes + bytes <= most_of_held();
+        return (in_all || early_ + bytes <= limits_.bytes / 2) && peer.early_bytes + bytes <= limits_.bytes_per_peer;
+    }
     // A copy that is free, with memory for this message. none: it would be too much, or there is no
     // memory.
     std::uint32_t copy_for(const event& e, bool is_early) noexcept {
-        const std::uint64_t bytes = cost(e.bytes), most = is_early ? limits_.bytes_per_peer : most_of_held();
+        const std::uint64_t bytes = cost(e.bytes);
         std::uint32_t found = none;
         detail::ignore_exceptions([&] {
-            if (waiting_.peer(e.peer).copied[is_early ? 0 : 1] + bytes <= most && copied_ + bytes <= limits_.bytes)
-                found = free_copy(e.bytes);
+            if (has_room(waiting_.peer(e.peer), bytes, is_early)) found = free_copy(e.bytes);
         });
         return found;
     }
@@ -341,8 +350,7 @@ private:
         made.peer = e.peer;
         made.used = e.bytes;
         made.is_early = is_early;
-        count_of(made) += cost(e.bytes); // known: it allocates nothing
-        copied_ += cost(e.bytes);
+        tally(made, true); // the sender is known: it allocates nothing
         e.id = first_copy + at;
         e.data = made.bytes.data();
     }
@@ -351,9 +359,9 @@ private:
     early_limits limits_;
     detail::early_list waiting_;
     detail::moved_list<copy> copies_;
-    std::array<std::uint32_t, 60> free_; // copies that are not in use, by list_for() their memory
-    std::uint64_t kept_ = 0;             // bytes of memory that those have
-    std::uint64_t copied_ = 0;
+    std::array<std::uint32_t, 60> free_;   // copies that are not in use, by list_for() their memory
+    std::uint64_t kept_ = 0;               // bytes of memory that those have
+    std::uint64_t copied_ = 0, early_ = 0; // bytes; those of early messages are part of both
     std::uint64_t allocations_ = 0;
 };
 
