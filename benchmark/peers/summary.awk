@@ -4,7 +4,7 @@
 function median(list,   v, n, i, j, x) {
     n = split(list, v, " ")
     for (i = 2; i <= n; ++i) for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; --j) { x = v[j]; v[j] = v[j - 1]; v[j - 1] = x }
-    return n == 0 ? "" : v[int((n + 1) / 2)]
+    return n == 0 ? "" : (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
 }
 {
     block = $1 " | " $2
