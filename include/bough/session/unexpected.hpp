@@ -225,7 +225,7 @@ private:
     };
     copy& copy_of(std::uint64_t handle) noexcept { return copies_[static_cast<std::uint32_t>(handle - first_copy)]; }
 
-    // Adds its bytes to the sums, or takes them away.
+    // Adds the bytes of a copy to the sums, or takes them away.
     void tally(const copy& c, bool adds) {
         const std::uint64_t bytes = adds ? cost(c.used) : 0 - cost(c.used); // modulo 2^64
         auto& peer = waiting_.peer(c.peer);
@@ -233,6 +233,7 @@ private:
         if (c.is_early) early_ += bytes;
         (c.is_early ? peer.early_bytes : peer.held_bytes) += bytes;
     }
+    // From now on the copy counts as one of an early message, or as one that an operation has.
     void count_as(copy& c, bool early) {
         if (c.is_early == early) return;
         tally(c, false);
@@ -330,6 +331,7 @@ private:
     // Or is its payload with its sender?
     static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
     std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
+    // Do the limits allow one more copy of so many bytes?
     template <class P>
     bool has_room(const P& peer, std::uint64_t bytes, bool is_early) const noexcept {
         const bool in_all = copied_ + bytes <= limits_.bytes;

@@ -48,7 +48,7 @@ inline unique_fd open_usual_socket(int family) noexcept {
 }
 
 // A connection that stays on its system loses nothing. Congestion control that paces what is sent, as
-// bbr does, only sets a timer for every few segments there, and costs half of the speed. It cannot be
+// bbr does, only sets a timer for every few segments there, and may take half of the speed. It cannot be
 // ended once a connection is up. So each socket begins with one that every Linux has and that does not
 // pace; a connection to another system gets what its own system has chosen (choose_congestion).
 inline unique_fd open_socket(int family) noexcept {
