@@ -262,7 +262,7 @@ TEST_CASE("tcp: a flood of silent connections delays nobody until their time is 
                 std::this_thread::sleep_for(std::chrono::microseconds(100));
             }
         },
-        options, [&] { return opened > 50 && turned_away; });
+        options, [&] { return opened > 50 && (turned_away || opened > 20'000); });
     CHECK(away > 0);
 }
 

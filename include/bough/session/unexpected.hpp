@@ -45,8 +45,8 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. Early ones may have half of it whatever operations have, so all may be half as much
-    // again. Copies of one sender's messages that operations have, and cannot use yet, count apart: they
+    // Copies in all. Early ones may have half of it beside what operations have, so all may be half as much
+    // again, and no more. Copies of one sender's messages that operations have, and cannot use yet, count apart: they
     // may be half of this, or bytes_per_peer if that is more. With few slots there should be room for the
     // longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
@@ -336,7 +336,9 @@ private:
     bool has_room(const P& peer, std::uint64_t bytes, bool is_early) const noexcept {
         const bool in_all = copied_ + bytes <= limits_.bytes;
         if (!is_early) return in_all && peer.held_bytes + bytes <= most_of_held();
-        return (in_all || early_ + bytes <= limits_.bytes / 2) && peer.early_bytes + bytes <= limits_.bytes_per_peer;
+        const std::uint64_t half = limits_.bytes / 2;
+        return (in_all || (early_ + bytes <= half && copied_ + bytes <= limits_.bytes + half)) &&
+               peer.early_bytes + bytes <= limits_.bytes_per_peer;
     }
     // A copy that is free, with memory for this message. none: it would be too much, or there is no
     // memory.
