@@ -45,10 +45,10 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. Early ones may have half of it beside what operations have, so all may be half as much
-    // again, and no more. Copies of one sender's messages that operations have, and cannot use yet, count apart: they
-    // may be half of this, or bytes_per_peer if that is more. With few slots there should be room for the
-    // longest of them.
+    // Copies in all. Early ones may have half of it beside what operations have, so all may be half as
+    // much again, and no more. Copies of one sender's messages that operations have, and cannot use yet,
+    // count apart: they may be half of this, or bytes_per_peer if that is more. With few slots there
+    // should be room for the longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
