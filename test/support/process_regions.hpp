@@ -7,6 +7,7 @@
 #ifndef BOUGH_TEST_SUPPORT_PROCESS_REGIONS_HPP
 #define BOUGH_TEST_SUPPORT_PROCESS_REGIONS_HPP
 
+#include "support/death.hpp"
 #include "support/process_collectives.hpp"
 #include <bough/launch.hpp>
 #include <bough/testing/process_conformance.hpp>
@@ -17,7 +18,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
-#include <system_error>
 #include <vector>
 
 namespace bough_test {
@@ -61,12 +61,12 @@ bough::launch_report region_death(const Join& join) {
         bough::communicator comm{bough::one_sided{join(world, region_bytes_of(3, 0))}};
         comm.set_timeout_ns(30'000'000'000);
         std::vector<double> x(100, 1.0);
-        std::error_code code;
-        for (int k = 0; k != 50 && !code; ++k) {
+        bough::status s;
+        for (int k = 0; k != 50 && !s; ++k) {
             if (k == 20 && comm.rank() == 1) ::raise(SIGKILL);
-            bough::allreduce(comm, std::span(x), bough::plus{}, code);
+            bough::allreduce(comm, std::span(x), bough::plus{}, s);
         }
-        return code == bough::errc::peer_dead || code == bough::errc::peer_aborted ? 0 : 1;
+        return is_death_of(s, 1) ? 0 : 1;
     });
 }
 

@@ -2,6 +2,7 @@
 // shared_memory with processes as ranks: collectives, their deaths, stops and forks, and what they leave behind.
 #include "support/catch.hpp"
 #include "support/child_of_fork.hpp"
+#include "support/death.hpp"
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
 #include "transport/shared_memory_world.hpp"
@@ -50,12 +51,6 @@ void some_collectives(communicator<shared_memory>& comm, std::size_t count, repo
     told.check(wrong_sums(comm, count) + wrong_broadcast(comm, count) + wrong_allgather(comm, count) == 0);
     barrier(comm, s);
     told.check(!s);
-}
-
-// How a rank whose peer has died may see it.
-bool is_death_of(const status& s, rank_t dead) {
-    const bool told = s.code == errc::peer_aborted || s.code == errc::group_poisoned;
-    return (s.code == errc::peer_dead || (told && s.cause == errc::peer_dead)) && s.peer == dead;
 }
 
 // Allreduces until an error, which is reported.
@@ -294,7 +289,7 @@ TEST_CASE("shared_memory: a rank that is killed") {
             const report& told = group.of(r);
             CAPTURE(trial, ranks, victim, r, count, told.result.code, told.result.cause, told.result.peer);
             CHECK(group.exit_code(r) == 0);
-            CHECK(is_death_of(told.result, victim));
+            CHECK(bough_test::is_death_of(told.result, victim));
             wrong += told.wrong != 0;
             delays_ms.push_back(static_cast<double>(told.ended_ns - killed) / ms);
         }
@@ -322,7 +317,7 @@ TEST_CASE("shared_memory: a rank that takes long to die is dead, and not one tha
         group.wait();
         for (const rank_t r : {0u, 2u, 3u, 4u}) {
             CAPTURE(trial, r, group.of(r).result.code, group.of(r).result.cause);
-            CHECK(is_death_of(group.of(r).result, 1));
+            CHECK(bough_test::is_death_of(group.of(r).result, 1));
         }
     }
 }

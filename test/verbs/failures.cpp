@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/catch.hpp"
+#include "support/death.hpp"
 #include "support/forked_group.hpp"
 #include "verbs/ranks.hpp"
 #include <bough/allreduce.hpp>
@@ -82,10 +83,10 @@ TEST_CASE("verbs: an operation that needs a dead rank ends with peer_dead, and s
         std::vector<double> x(20'000, 1.0);
         for (int i = 0; i != 1000; ++i) {
             if (comm.rank() == 1 && i == 5) ::raise(SIGKILL);
-            std::error_code ec;
-            allreduce(comm, std::span(x), plus{}, ec);
-            if (!ec) continue;
-            return ec == errc::peer_dead || ec == errc::peer_aborted ? 0 : 2;
+            status s;
+            allreduce(comm, std::span(x), plus{}, s);
+            if (!s) continue;
+            return bough_test::is_death_of(s, 1) ? 0 : 2;
         }
         return 3;
     });
