@@ -8,7 +8,7 @@
 // The receiver tells by one counter, on a line of its own, how many slots are free again. The sender
 // looks at that counter only when it thinks that the ring is full. So a short message moves one or
 // two cache lines from sender to receiver, and they touch nothing else in common. A receiver that finds
-// each message there already asks for the line of the next one; so does a sender to which nothing has
+// each message there already asks for the lines of the next one; so does a sender to which nothing has
 // come since its last message. Then neither waits for a line.
 #ifndef BOUGH_TRANSPORT_SLOTS_HPP
 #define BOUGH_TRANSPORT_SLOTS_HPP
@@ -49,12 +49,20 @@ struct alignas(64) slot {
         __builtin_prefetch(this);
         fetch_ahead();
     }
-    // For whoever fills the slot next: its first line comes meanwhile, so the writes need not wait for it.
-    void own_ahead() noexcept {
+    // For whoever fills the slot next: its lines come meanwhile, so the writes need not wait for them.
+    // `both`: the payload will go on in the second one.
+    void own_ahead(bool both) noexcept {
+        own_line(this);
+        if (both) own_line(payload + one_line_bytes);
+    }
+
+private:
+    static void own_line(void* line) noexcept {
 #if defined(__x86_64__)
-        asm volatile("prefetchw %0" : : "m"(*this)); // of the builtin some compilers make a fetch to read
+        // Of the builtin some compilers make a fetch to read.
+        asm volatile("prefetchw %0" : : "m"(*static_cast<std::byte*>(line)));
 #else
-        __builtin_prefetch(this, 1);
+        __builtin_prefetch(line, 1);
 #endif
     }
 };

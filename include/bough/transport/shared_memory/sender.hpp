@@ -91,7 +91,8 @@ public:
 
     // The next message will follow soon, and be as short as the last one.
     void own_ahead() noexcept {
-        if (ring_.slots[(tail_ - 1) & ring_.mask].length <= one_line_bytes) ring_.slots[tail_ & ring_.mask].own_ahead();
+        const std::uint32_t last = ring_.slots[(tail_ - 1) & ring_.mask].length;
+        if (last <= short_bytes) ring_.slots[tail_ & ring_.mask].own_ahead(last > one_line_bytes);
     }
 
     // Announces the ring to the receiver, which does not look into it before.
