@@ -137,10 +137,20 @@ public:
         if (!core_unchecked().reporter.recorded.has_hook())
             core_unchecked().repeated.keep(key, c, core_unchecked().plans);
     }
+    // The call that is still kept at this place; null: it is not. Whoever keeps the places of its calls asks
+    // last_repeated() behind each: of the blocking calls since it was last asked, that is where the last one is
+    // kept that can be made again.
+    detail::repeated_call* repeated_at(const detail::repeat_place& where) noexcept {
+        return core_->repeated.at(where, core_->plans);
+    }
+    detail::repeat_place last_repeated() noexcept { return core_->repeated.take_last(); }
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {
-        return run_guarded(*again.plan, [&] {
-            if (core_unchecked().repeat(*again.plan, again.what)) return status{};
+        core_unchecked().repeated.runs(again);
+        return run_guarded(*again.plan, [&](bool& has_ended) {
+            const detail::repeat_outcome made = core_unchecked().repeat(*again.plan, again.what);
+            has_ended = made == detail::repeat_outcome::ended_well;
+            if (made != detail::repeat_outcome::refused) return status{};
             const status bad =
                 core_unchecked().start(again.plan->blocking, again.plan->work, again.what.made, again.what.signature);
             again.what.started_whole(again.plan->work);
@@ -221,9 +231,10 @@ private:
     status start_and_wait(detail::bound_plan& bound, F& start) {
         BOUGH_EXPECTS(!core_unchecked().in_hook(),
                       "while_waiting: makes a blocking call on the communicator that waits");
-        if (const status bad = start()) return bad;
+        bool has_ended = false; // well, and nothing is to be done before the next call
+        if (const status bad = start(has_ended)) return bad;
         auto& session = *core_unchecked().shared_session();
-        if (session.needs_no_wait(bound.blocking)) return {};
+        if (has_ended || session.needs_no_wait(bound.blocking)) return {};
         return core_unchecked().is_plain() ? session.wait(bound.blocking) : wait_with_care(bound);
     }
 
@@ -252,7 +263,7 @@ communicator<T>::communicator(std::shared_ptr<session<T>> shared, std::vector<ra
 template <class T>
 status communicator<T>::run_bound(detail::bound_plan& bound, const call& c, const call_signature& full) {
     if (!bound.is_named) core_unchecked().name_plan(bound);
-    return run_guarded(bound, [&] { return core_unchecked().start(bound.blocking, bound.work, c, full); });
+    return run_guarded(bound, [&](bool&) { return core_unchecked().start(bound.blocking, bound.work, c, full); });
 }
 
 } // namespace bough

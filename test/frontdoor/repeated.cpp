@@ -493,3 +493,51 @@ TEST_CASE("what a hook starts while a call waits does not use or destroy the pla
             CHECK(wrong == 0);
         }
 }
+
+TEST_CASE("whoever keeps the place of a call finds that call there, or none") {
+    CHECK(wrong_results(2, [&](auto& comm, auto&& check) {
+              using bough::detail::repeat_place;
+              std::vector<double> x(200, 1);
+              const auto sum = [&](std::size_t n, auto&&... choice) {
+                  bough::allreduce(comm, std::span(x).first(n), bough::plus{}, choice...);
+              };
+              const auto again = [&](const repeat_place& where, double* data) {
+                  bough::detail::repeated_call* const call = comm.repeated_at(where);
+                  if (call == nullptr) return false;
+                  call->what.made.input = call->what.made.output = reinterpret_cast<std::byte*>(data);
+                  return !comm.run_repeated(*call);
+              };
+              check(comm.repeated_at(comm.last_repeated()) == nullptr); // there has been no call
+              check(comm.repeated_at({}) == nullptr);
+              sum(1);
+              const repeat_place first = comm.last_repeated();
+              check(first.call != nullptr && comm.last_repeated().call == nullptr); // it is told once
+              double y = 1;
+              for (double want = 2; want < 1e20; want *= 2) check(again(first, &y) && y == want);
+              check(comm.last_repeated().call == first.call);
+              sum(1, bough::recursive_doubling{}); // is not kept
+              check(comm.last_repeated().call == nullptr);
+              // Others take its place in the end. Whatever is at a place that was kept is the call of then.
+              std::vector<repeat_place> places;
+              for (std::size_t n = 1; n != 200; ++n) {
+                  sum(n);
+                  places.push_back(comm.last_repeated());
+              }
+              std::size_t found = 0;
+              for (std::size_t n = 1; n != 200; ++n)
+                  if (const auto* const call = comm.repeated_at(places[n - 1])) {
+                      ++found;
+                      check(call->key.count == n);
+                  }
+              check(found != 0 && found <= 16 && comm.repeated_at(first) == nullptr && !again(first, &y));
+              const repeat_place last = places.back();
+              comm.set_costs(
+                  bough::model::alpha_beta_gamma{.alpha_ns = 1000, .beta_ns_per_byte = 1, .gamma_ns_per_byte = 1});
+              check(comm.repeated_at(last) == nullptr); // its plan may be another one now
+              sum(199);
+              const repeat_place next = comm.last_repeated();
+              check(comm.repeated_at(next) != nullptr && comm.repeated_at(last) == nullptr);
+              bough::start_allreduce(comm, std::span(x).first(199), bough::plus{}).wait(); // takes its plan
+              check(comm.repeated_at(next) == nullptr);
+          }) == 0);
+}

@@ -132,14 +132,13 @@ public:
         return start_tagged(op, work, c, signature, tag, timeout_ns, has_started);
 #endif
     }
-    // The same for a call that has run, with other data. False: it has not started.
-    bool repeat(bound_plan& bound, const repeatable& what) {
-        if constexpr (!PollsPeers<T> || GatheringTransport<T>) return false; // nothing runs straight
+    // The same for a call that has run, with other data.
+    repeat_outcome repeat(bound_plan& bound, const repeatable& what) {
+        if constexpr (!PollsPeers<T> || GatheringTransport<T>) return repeat_outcome::refused; // nothing runs straight
         // In another epoch than that of the last call the session says no.
-        if (!session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns)) return false;
-        ++counts_.operations;
-        session_->ring();
-        return true;
+        const auto made = session_->repeat(bound.blocking, what, counts_.operations + 1, options.timeout_ns);
+        if (made != repeat_outcome::refused) ++counts_.operations, session_->ring();
+        return made;
     }
     // After an exception: ends the operation if it is in flight; otherwise refuses its number.
     status give_up(session_operation& op, const envelope& tag);

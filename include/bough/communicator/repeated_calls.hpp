@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -30,6 +31,13 @@ struct repeated_call {
     // plan_cache::changes() when the call ran. The first value is that of no cache.
     std::uint64_t changes = ~std::uint64_t{0};
     repeatable what{};
+    std::uint64_t stamp = 0; // of repeat_place
+};
+
+// Where a call is kept. Another one that takes its place has another stamp, and none has 0.
+struct repeat_place {
+    repeated_call* call = nullptr;
+    std::uint64_t stamp = 0;
 };
 
 class repeated_calls {
@@ -41,15 +49,27 @@ public:
         if (!(known->key == key) && !((known = &two.older)->key == key)) return nullptr;
         return known->changes == plans.changes() ? known : nullptr;
     }
+    // Null: another call is kept there, or its plan is not where it was.
+    static repeated_call* at(const repeat_place& where, const plan_cache& plans) noexcept {
+        repeated_call* const call = where.call;
+        return call != nullptr && call->stamp == where.stamp && call->changes == plans.changes() ? call : nullptr;
+    }
+    // Where the call is kept that was kept or run again last; then nobody is told of it any more.
+    repeat_place take_last() noexcept {
+        repeated_call* const call = std::exchange(last_, nullptr);
+        return call != nullptr ? repeat_place{call, call->stamp} : repeat_place{};
+    }
+    void runs(repeated_call& again) noexcept { last_ = &again; }
     // The blocking call that ended last has run with this plan of the cache.
     void ran(bound_plan& plan) noexcept { latest_ = &plan; }
     // Pre: that call is `made`, and has run well.
     void keep(const repeat_key& key, const call& made, const plan_cache& plans) noexcept {
         pair& two = pairs_[place(key)];
         if (!(two.newer.key == key)) two.older = two.newer;
-        two.newer = {key, latest_, plans.changes(), {made, latest_->blocking, latest_->work}};
+        two.newer = {key, latest_, plans.changes(), {made, latest_->blocking, latest_->work}, ++stamps_};
+        last_ = &two.newer;
     }
-    void forget() noexcept { pairs_ = {}; }
+    void forget() noexcept { pairs_ = {}, last_ = nullptr; }
 
 private:
     struct pair {
@@ -63,6 +83,8 @@ private:
 
     std::array<pair, 8> pairs_{};
     bound_plan* latest_ = nullptr;
+    repeated_call* last_ = nullptr; // for take_last()
+    std::uint64_t stamps_ = 0;
 };
 
 } // namespace bough::detail

@@ -101,8 +101,9 @@ public:
     void start(session_operation& op, prepared& work, const call& c, const envelope& tag,
                const call_signature& signature, std::uint64_t timeout_ns, const late_part& late = {});
     // Runs a call once more. Pre: `op` has run it, or another call of its plan, and has ended; `what.made` has
-    // the new data. False: something is unusual, nothing has happened, and start() is the way.
-    bool repeat(session_operation& op, const repeatable& what, std::uint32_t number, std::uint64_t timeout_ns);
+    // the new data. Refused: something is unusual, nothing has happened, and start() is the way.
+    repeat_outcome repeat(session_operation& op, const repeatable& what, std::uint32_t number,
+                          std::uint64_t timeout_ns);
     void refuse(const envelope& tag, errc why, std::span<const rank_t> members) {
         leave_straight();
         failure_.sheltered([&] {
@@ -388,20 +389,20 @@ void session_core<T>::start(session_operation& op, prepared& work, const call& c
 }
 
 template <Transport T>
-bool session_core<T>::repeat(session_operation& op, const repeatable& what, std::uint32_t number,
-                             std::uint64_t timeout_ns) {
+repeat_outcome session_core<T>::repeat(session_operation& op, const repeatable& what, std::uint32_t number,
+                                       std::uint64_t timeout_ns) {
     prepared& work = *op.work_;
     if (!flight_.empty() || op.record_.in == nullptr || op.tag_.epoch != members_.epoch() || forked() ||
         failure_.may_refuse() || !work.prepare_again(what.layout, what.made.input, what.made.output) ||
         !may_go_straight(work))
-        return false;
+        return repeat_outcome::refused;
     if (op.tag_.digest.hash != what.digest.hash) op.take_on(what.signature, what.made.element_bytes);
     flight_.renew(op, number, timeout_ns);
     contexts().start(op.tag_);
     flight_.add(op);
     op.record_.in->begins(number, op.signature_, op.record_.how);
     straight_.start(op, combine_of(what.made), leaving{*this});
-    return true;
+    return op.done_ && !op.result_ && !is_poll_due() ? repeat_outcome::ended_well : repeat_outcome::started;
 }
 
 template <Transport T>

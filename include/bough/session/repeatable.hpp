@@ -14,6 +14,10 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
+// What came of running a call once more: it is in flight or over; it has ended well, and whoever waits for it
+// need not even poll; or it has not started.
+enum class repeat_outcome : std::uint8_t { started, ended_well, refused };
+
 struct repeatable {
     repeatable() = default;
     // Pre: `op` is the call `made`, and has ended well; `work` is what it ran.

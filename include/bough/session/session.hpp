@@ -116,9 +116,9 @@ public:
         if (is_torn()) return op.tag_.operation = tag.operation, op.end_in_child();
         core_.start(op, work, c, tag, signature, timeout_ns, late);
     }
-    // Starts a call once more that has run, with other data (session_core::repeat). False: nothing has
+    // Starts a call once more that has run, with other data (session_core::repeat). Refused: nothing has
     // happened, and start() is the way.
-    bool repeat(session_operation& op, const detail::repeatable& what, std::uint32_t number, std::uint64_t timeout_ns) {
+    auto repeat(session_operation& op, const detail::repeatable& what, std::uint32_t number, std::uint64_t timeout_ns) {
         const lock_guard held = hold();
         return core_.repeat(op, what, number, timeout_ns);
     }
