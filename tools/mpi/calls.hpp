@@ -119,9 +119,8 @@ int call_gather(By&& by, const void* in, int count, MPI_Datatype type, void* out
     const auto describe = [=, size = by.size] {
         return moves(row(in, count, type), is_root ? row(out, out_count, out_type, size) : blocks{});
     };
-    return by.make(collective::gather, describe, [=](const place& at) {
-        return run_gather(at, row(in, count, type), is_root ? row(out, out_count, out_type) : blocks{}, root);
-    });
+    return by.make(collective::gather, describe,
+                   [=](const place& at) { return run_gather(at, in, count, type, out, out_count, out_type, root); });
 }
 template <class By>
 int call_gatherv(By&& by, const void* in, int count, MPI_Datatype type, void* out, const int* counts,
@@ -139,9 +138,8 @@ int call_scatter(By&& by, const void* in, int count, MPI_Datatype type, void* ou
     const auto describe = [=] {
         return moves(is_root ? row(in, count, type) : blocks{}, row(out, out_count, out_type), out != MPI_IN_PLACE);
     };
-    return by.make(collective::scatter, describe, [=](const place& at) {
-        return run_scatter(at, is_root ? row(in, count, type) : blocks{}, row(out, out_count, out_type), root);
-    });
+    return by.make(collective::scatter, describe,
+                   [=](const place& at) { return run_scatter(at, in, count, type, out, out_count, out_type, root); });
 }
 template <class By>
 int call_scatterv(By&& by, const void* in, const int* counts, const int* displacements, MPI_Datatype type, void* out,

@@ -101,10 +101,23 @@ private:
     const shape& shape_;
 };
 
+// Makes a call once more. `writes`: this rank gets a vector. False: the buffers are unusual.
+bool make_again(const place& at, const char* name, const known_call& known, const said_call& said, const void* in,
+                void* out, bool writes, int& code) {
+    const bool in_place = in == MPI_IN_PLACE || in == out;
+    const void* const from = in_place ? out : in;
+    if (from == nullptr || (writes && !in_place && !lie_apart(from, known.bytes, out, known.bytes))) return false;
+    at.room.how.set(said.op, said.type);
+    const bough::status ends = bough::detail::run_elements(at.comm, *known.call, from, writes ? out : nullptr,
+                                                           at.room.how.op(), at.room.how.element());
+    code = ends ? failed(at.room, ends, name) : MPI_SUCCESS;
+    return true;
+}
+
 // allreduce, scan, exscan: all ranks give a vector. `writes`: this rank gets one.
 template <class Collective, class Start>
-int run_vector(const place& at, const char* name, const Collective& run, const Start& start, const void* in, void* out,
-               int count, MPI_Datatype type, MPI_Op op, bool writes) {
+int first_vector(const place& at, const char* name, const Collective& run, const Start& start, const void* in,
+                 void* out, int count, MPI_Datatype type, MPI_Op op, bool writes) {
     if (count == 0) return MPI_SUCCESS;
     const shape& s = at.room.how.set(op, type);
     const auto n = static_cast<std::size_t>(count);
@@ -121,6 +134,16 @@ int run_vector(const place& at, const char* name, const Collective& run, const S
     return make(at, name, run, start, from, data.out(out, n, false), how);
 }
 
+template <class Collective, class Start>
+int run_vector(const place& at, collective which, const char* name, const Collective& run, const Start& start,
+               const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, bool writes) {
+    const said_call said{.which = which, .count = count, .type = type, .op = op};
+    int code = MPI_SUCCESS;
+    if (const known_call known(at, said); known && make_again(at, name, known, said, in, out, writes, code))
+        return code;
+    return make_first(at, said, [&] { return first_vector(at, name, run, start, in, out, count, type, op, writes); });
+}
+
 } // namespace
 
 bough::status find_greatest(const place& at, std::span<std::uint32_t> numbers) {
@@ -133,18 +156,21 @@ bough::status find_greatest(const place& at, std::span<std::uint32_t> numbers) {
 }
 
 int run_allreduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, "MPI_Allreduce", bough::allreduce, bough::start_allreduce, in, out, count, type, op, true);
+    return run_vector(at, collective::allreduce, "MPI_Allreduce", bough::allreduce, bough::start_allreduce, in, out,
+                      count, type, op, true);
 }
 int run_scan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, "MPI_Scan", bough::scan, bough::start_scan, in, out, count, type, op, true);
+    return run_vector(at, collective::scan, "MPI_Scan", bough::scan, bough::start_scan, in, out, count, type, op, true);
 }
 int run_exscan(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {
-    return run_vector(at, "MPI_Exscan", bough::exscan, bough::start_exscan, in, out, count, type, op,
-                      at.comm.rank() != 0);
+    return run_vector(at, collective::exscan, "MPI_Exscan", bough::exscan, bough::start_exscan, in, out, count, type,
+                      op, at.comm.rank() != 0);
 }
 
-int run_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
-    constexpr const char* name = "MPI_Reduce";
+namespace {
+
+int first_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root,
+                 const char* name) {
     if (count == 0) return MPI_SUCCESS;
     const shape& s = at.room.how.set(op, type);
     const auto n = static_cast<std::size_t>(count);
@@ -161,6 +187,18 @@ int run_reduce(const place& at, const void* in, void* out, int count, MPI_Dataty
         return make(at, name, bough::reduce, bough::start_reduce, data.out(out, n, true), how, to);
     const bough::const_elements from = data.apart_from(in, out, n);
     return make(at, name, bough::reduce, bough::start_reduce, from, data.out(out, n, false), how, to);
+}
+
+} // namespace
+
+int run_reduce(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, int root) {
+    constexpr const char* name = "MPI_Reduce";
+    const said_call said{.which = collective::reduce, .count = count, .root = root, .type = type, .op = op};
+    const bool writes = at.comm.rank() == static_cast<bough::rank_t>(root);
+    int code = MPI_SUCCESS;
+    if (const known_call known(at, said); known && make_again(at, name, known, said, in, out, writes, code))
+        return code;
+    return make_first(at, said, [&] { return first_reduce(at, in, out, count, type, op, root, name); });
 }
 
 int run_reduce_scatter_block(const place& at, const void* in, void* out, int count, MPI_Datatype type, MPI_Op op) {

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TOOLS_MPI_GROUP_HPP
 #define BOUGH_TOOLS_MPI_GROUP_HPP
 
+#include "again.hpp"
 #include "frame.hpp"
 #include "host.hpp"
 #include "reason.hpp"
@@ -39,6 +40,7 @@ public:
     void never(reason why) noexcept { why_ = why, has_tried_ = true; }
 
     frame& blocking_frame() noexcept { return frame_; }
+    lately& blocking_calls() noexcept { return lately_; }
 
 private:
     communicator* make() noexcept;
@@ -50,6 +52,7 @@ private:
     std::optional<part> made_;
     std::vector<bough::rank_t> members_;
     frame frame_;
+    lately lately_;
 };
 
 } // namespace under_mpi

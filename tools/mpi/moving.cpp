@@ -21,6 +21,10 @@ constexpr bough::run_time_type bytes_type{.size = 1, .identity = 0x6d7062};
 bough::const_elements some(const std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
 bough::elements some(std::byte* data, std::size_t bytes) { return {data, bytes, bytes_type, {}}; }
 
+blocks blocks_of(const void* data, int count, MPI_Datatype type) {
+    return {.data = const_cast<void*>(data), .count = static_cast<std::size_t>(count), .type = type};
+}
+
 int nothing(const place& at) {
     at.room.drop();
     return MPI_SUCCESS;
@@ -100,11 +104,75 @@ scattered taken(const place& at, std::span<const std::byte> all, std::span<const
     return {some(from, all.size()), some(mine, bytes)};
 }
 
+// Makes a call once more that combines nothing.
+int make_again(const place& at, const char* name, bough::detail::repeated_call& known, const void* in, void* out) {
+    const bough::status ends = bough::detail::run_elements(at.comm, known, in, out, bough::detail::no_op{}, bytes_type);
+    return ends ? failed(at.room, ends, name) : MPI_SUCCESS;
+}
+const void* block_at(const void* all, bough::rank_t r, std::size_t bytes) {
+    return static_cast<const std::byte*>(all) + r * bytes;
+}
+
+int first_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root);
+int first_gather(const place& at, const blocks& in, const blocks& out, int root);
+int first_scatter(const place& at, const blocks& in, const blocks& out, int root);
+
 } // namespace
+
+int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root) {
+    const said_call said{.which = collective::bcast, .count = count, .root = root, .type = type};
+    const known_call known(at, said);
+    if (known && buffer != nullptr) return make_again(at, "MPI_Bcast", *known.call, buffer, buffer);
+    return make_first(at, said, [&] { return first_bcast(at, buffer, count, type, root); });
+}
+
+int run_gather(const place& at, const void* in, int count, MPI_Datatype type, void* out, int out_count,
+               MPI_Datatype out_type, int root) {
+    constexpr const char* name = "MPI_Gather";
+    const bough::rank_t me = at.comm.rank();
+    const bool is_root = me == static_cast<bough::rank_t>(root), in_place = in == MPI_IN_PLACE;
+    said_call said{.which = collective::gather, .root = root};
+    if (!in_place) said.count = count, said.type = type;
+    if (is_root) said.other_count = out_count, said.other_type = out_type;
+    if (const known_call known(at, said); known && (is_root ? out : in) != nullptr) {
+        if (!is_root) return make_again(at, name, *known.call, in, nullptr);
+        const void* const own = block_at(out, me, known.bytes);
+        const void* const from = in_place ? own : in;
+        if (from == own || lie_apart(from, known.bytes, out, known.bytes * at.comm.size()))
+            return make_again(at, name, *known.call, from, out);
+    }
+    return make_first(at, said, [&] {
+        return first_gather(at, blocks_of(in, count, type), is_root ? blocks_of(out, out_count, out_type) : blocks{},
+                            root);
+    });
+}
+
+int run_scatter(const place& at, const void* in, int count, MPI_Datatype type, void* out, int out_count,
+                MPI_Datatype out_type, int root) {
+    constexpr const char* name = "MPI_Scatter";
+    const bough::rank_t me = at.comm.rank();
+    const bool is_root = me == static_cast<bough::rank_t>(root), in_place = out == MPI_IN_PLACE;
+    said_call said{.which = collective::scatter, .root = root};
+    if (is_root) said.count = count, said.type = type;
+    if (!in_place) said.other_count = out_count, said.other_type = out_type;
+    if (const known_call known(at, said); known && (is_root ? in : out) != nullptr) {
+        if (!is_root) return make_again(at, name, *known.call, nullptr, out);
+        const void* const own = block_at(in, me, known.bytes);
+        void* const to = in_place ? const_cast<void*>(own) : out;
+        if (to == own || lie_apart(to, known.bytes, in, known.bytes * at.comm.size()))
+            return make_again(at, name, *known.call, in, to);
+    }
+    return make_first(at, said, [&] {
+        return first_scatter(at, is_root ? blocks_of(in, count, type) : blocks{}, blocks_of(out, out_count, out_type),
+                             root);
+    });
+}
 
 int run_barrier(const place& at) { return make(at, "MPI_Barrier", bough::barrier, bough::start_barrier); }
 
-int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root) {
+namespace {
+
+int first_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int root) {
     const shape s = shape_of(type);
     const blocks all{.data = buffer, .count = static_cast<std::size_t>(count), .type = type};
     const std::size_t bytes = bytes_of(all, s);
@@ -116,7 +184,7 @@ int run_bcast(const place& at, void* buffer, int count, MPI_Datatype type, int r
     return make(at, "MPI_Bcast", bough::broadcast, bough::start_broadcast, some(data, bytes), from);
 }
 
-int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
+int first_gather(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root to = root_of(root);
     if (at.comm.rank() != to.rank) {
         const shape s = shape_of(in.type);
@@ -135,7 +203,7 @@ int run_gather(const place& at, const blocks& in, const blocks& out, int root) {
     return make(at, "MPI_Gather", bough::gather, bough::start_gather, mine, some(all.data(), all.size()), to);
 }
 
-int run_scatter(const place& at, const blocks& in, const blocks& out, int root) {
+int first_scatter(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root from = root_of(root);
     if (at.comm.rank() != from.rank) {
         const shape s = shape_of(out.type);
@@ -152,6 +220,8 @@ int run_scatter(const place& at, const blocks& in, const blocks& out, int root) 
     const scattered parts = taken(at, all, all.subspan(from.rank * bytes, bytes), out);
     return make(at, "MPI_Scatter", bough::scatter, bough::start_scatter, parts.all, parts.own, from);
 }
+
+} // namespace
 
 int run_gatherv(const place& at, const blocks& in, const blocks& out, int root) {
     const bough::root to = root_of(root);

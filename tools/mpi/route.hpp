@@ -41,7 +41,7 @@ int route(group& of, MPI_Comm comm, collective which, const Describe& describe, 
         if (is == setting::report && is_programs) count_passed_on(which, of.why());
         return pass();
     }
-    const place at{*ours, of.blocking_frame()};
+    const place at{*ours, of.blocking_frame(), nullptr, &of.blocking_calls()};
     if (is == setting::on) [[likely]]
         return take_guarded(at, which, take);
     const outcome will_be = describe();
