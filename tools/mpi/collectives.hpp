@@ -8,9 +8,11 @@
 #include "again.hpp"
 #include "frame.hpp"
 #include "world.hpp"
+#include <bough/core/config.hpp>
 #include <bough/core/status.hpp>
 #include <bough/operation.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <mpi.h>
 #include <span>
