@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSL-1.0
 # Toolchain file for the processor BOUGH_MACHINE (aarch64, s390x, i686), by Debian's cross compilers. Programs are
-# linked statically: the user-mode emulator of qemu runs them and needs nothing of that machine's. i686 needs none.
+# linked statically: the user-mode emulator of qemu runs them and needs nothing of that machine's. Most kernels of x86-64
+# run those of i686 themselves.
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES BOUGH_MACHINE)
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${BOUGH_MACHINE})
@@ -15,7 +16,11 @@ if(BOUGH_MACHINE STREQUAL "i686")
 else()
     set(emulator qemu-${BOUGH_MACHINE}-static)
 endif()
-if(NOT "${BOUGH_MACHINE} ${CMAKE_HOST_SYSTEM_PROCESSOR}" MATCHES "^i686 (x86_64|i.86)$")
+set(runs no)
+if(BOUGH_MACHINE STREQUAL "i686")
+    execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/runs_i686 RESULT_VARIABLE runs)
+endif()
+if(NOT runs STREQUAL 0)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator})
 endif()
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)

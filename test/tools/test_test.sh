@@ -27,6 +27,10 @@ rooms="^($(grep -vxE 'thorough|static' "$scratch/labels" | paste -sd'|'))\$"
 grep -qx thorough "$scratch/known" || fail "--rooms does not know thorough"
 cmake --build "$2" --target help | grep '^room-thorough: ' >/dev/null || fail "there is no target room-thorough"
 
+# Programs of 32 bits: whoever can run one says yes.
+! "$1/cmake/runs_i686" false || fail "runs_i686 takes a program that fails for one that runs"
+! command -v qemu-i386-static >/dev/null || "$1/cmake/runs_i686" qemu-i386-static || fail "the emulator does not run the program of runs_i686"
+
 # What is run of it: nothing unless it is asked for, and then a line says how much was left out. (In a tree of
 # its own, with a cmake that builds nothing and a ctest that says how it is called.)
 tree=$scratch/tree
