@@ -235,6 +235,43 @@ TEST_CASE("unexpected: early messages have half of all the room, whatever operat
     CHECK(box.early.copied_bytes() == 0);
 }
 
+TEST_CASE("unexpected: each sender has a share of the room, whatever copies there are of others") {
+    const early_limits limits{.in_place = 0, .bytes_per_peer = 4096, .bytes = 6144};
+    REQUIRE(limits.share(3) == 1024);
+    mailbox box(limits);
+    std::vector<event> held;
+    for (std::uint64_t n = 0; n != 200 && box.in_place(1) == 0; ++n) { // rank 1 has all that it can have
+        for (event e; box.early.next(e, [](const event&) { return true; });) held.push_back(e);
+        box.keep(1, n);
+    }
+    REQUIRE(box.in_place(1) == 1);
+    const auto copies_of_2 = [&](bool early) {
+        const std::uint64_t before = box.early.copied_bytes();
+        for (std::uint64_t n = 0; n != 10; ++n) {
+            const event e = box.arrival(2, (early ? 500 : 600) + n);
+            if (early) {
+                box.early.keep(e);
+            } else { // it is an operation's
+                held_message one;
+                one.peer = e.peer, one.handle = e.id, one.data = e.data, one.bytes = e.bytes;
+                box.early.detach(one, false);
+                held.push_back(e);
+                held.back().id = one.handle;
+            }
+        }
+        return box.early.copied_bytes() - before;
+    };
+    const std::uint64_t of_early = copies_of_2(true);
+    CHECK(of_early > limits.share(3) * 3 / 4);
+    CHECK(of_early <= limits.share(3));
+    CHECK(box.early.copied_bytes() <= limits.bytes + limits.bytes / 2);
+    (void)box.early.drop([](const event& e) { return e.peer == 2; });
+    CHECK(copies_of_2(false) == of_early);
+    for (const event& e : held) box.early.release(e.id);
+    CHECK(box.early.drop([](const event&) { return true; }) == 1);
+    CHECK(box.early.copied_bytes() == 0);
+}
+
 TEST_CASE("unexpected: messages that came early as often as before allocate nothing") {
     mailbox box({}, 64);
     std::uint64_t after_first = 0;

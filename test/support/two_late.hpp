@@ -158,6 +158,44 @@ bough::status another_order(T transport) {
     return s ? s : t;
 }
 
+// All ranks reduce to rank 0 along a tree in which rank 1, which is late, is a child of rank 2, and then
+// `more` times to rank 0 directly. The leaves have ended the first reduction, and send rank 0 more than all
+// copies may take. So there is no room left when rank 2, for which rank 0 waits, runs ahead. `stage`: 1, the
+// room is full; 2, rank 2 has sent what it can.
+template <class T>
+bough::status copies_of_others_in_the_way(T transport, const bough::early_limits& limits, int more,
+                                          std::atomic<int>& stage) {
+    using namespace bough;
+    communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000, .early = limits}};
+    const rank_t me = comm.rank();
+    std::vector<tree_edge> edges{{0, 2}, {2, 1}};
+    for (rank_t r = 3; r < comm.size(); ++r) edges.push_back({0, r});
+    const table older(comm.size(), 0, edges);
+    std::vector<std::uint32_t> x(1, me);
+    std::vector<std::vector<std::uint32_t>> y(static_cast<std::size_t>(more), std::vector<std::uint32_t>(250, me));
+    status s;
+    while (stage < (me == 2 ? 1 : me == 1 ? 2 : 0)) std::this_thread::yield();
+    operation one = start_reduce(comm, std::span(x), plus{}, root{0}, older);
+    std::vector<operation> others;
+    const auto start = [&] {
+        for (auto& v : y) others.push_back(start_reduce(comm, std::span(v), plus{}, root{0}, flat{}));
+    };
+    if (me == 0) {
+        while (!one.poll() && comm.shared_session()->early_bytes() + 2'000 < limits.bytes) std::this_thread::yield();
+        stage = one.done() ? 2 : 1;
+        one.wait(s);
+        if (!s) start();
+    } else {
+        start();
+        if (me == 2) stage = 2;
+    }
+    const status t = first_failure(one, others);
+    if (!s) s = t;
+    const std::uint32_t sum = comm.size() * (comm.size() - 1) / 2;
+    if (!s && me == 0 && (x.front() != sum || y.back().back() != sum)) s.code = errc::protocol_error;
+    return s;
+}
+
 } // namespace bough_test
 
 #endif

@@ -4,10 +4,10 @@
 // A peer that is late has started none of them, and keeps what comes for them. Without a bound,
 // that would fill the transport: an operation in which the peer may be waiting could not send any
 // more, and nobody would go on. So what is sent ahead to one peer is bounded by what its session takes
-// out of the transport when nothing else moves: half of early_limits. Where the peer cannot do that, the
-// bound is half of what the transport keeps by itself if it says so (KeepsEarly), and otherwise half
-// of early_limits and four messages, for which the transport must have memory. Limits should be equal on
-// all ranks.
+// out of the transport when nothing else moves, whatever it has of others: the sender's share of
+// early_limits. Where the peer cannot do that, the bound is half of what the transport keeps by itself if it
+// says so (KeepsEarly), and otherwise that share and four messages, for which the transport must have
+// memory. Limits should be equal on all ranks.
 //
 // An operation sends as much as it likes to a peer that has started it. A rank knows that if it has had a
 // message of the operation from that peer, or if the peer has said so. (in_flight.hpp says when there is
@@ -36,9 +36,6 @@
 
 namespace bough::inline BOUGH_ABI {
 
-// What an early message takes beside its payload: at least so many bytes.
-inline constexpr std::uint64_t early_message_bytes = 256;
-
 class ahead {
 public:
     // What may be ahead at one peer. `most`: bytes. `least`: bytes that a message counts for, at least.
@@ -47,8 +44,7 @@ public:
     };
 
     // `copies`: receivers can copy early messages out.
-    ahead(rank_t ranks, const early_limits& limits, bool copies)
-        : bound_{std::min(limits.bytes_per_peer, limits.bytes / ranks) / 2, early_message_bytes} {
+    ahead(rank_t ranks, const early_limits& limits, bool copies) : bound_{limits.share(ranks), early_message_bytes} {
         if (!copies) bound_.least = std::max(bound_.least, bound_.most / 4);
         left_.reserve(16); // mostly enough
     }

@@ -45,14 +45,21 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. Early ones may have half of it beside what operations have, so all may be half as
-    // much again, and no more. Copies of one sender's messages that operations have, and cannot use yet,
-    // count apart: they may be half of this, or bytes_per_peer if that is more. With few slots there
-    // should be room for the longest of them.
+    // Copies in all. Each sender has a share of half of it (share()) that others leave to it, so all may be
+    // half as much again, and no more. Early ones may have half of it beside what operations have. Copies
+    // of one sender's messages that operations have, and cannot use yet, count apart: they may be half of
+    // this, or bytes_per_peer if that is more. With few slots there should be room for the longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
+
+    // Copies of one sender's messages for which there is room whatever there is of others. That is how much
+    // a sender sends ahead of its peer (ahead.hpp).
+    constexpr std::uint64_t share(rank_t ranks) const noexcept { return std::min(bytes_per_peer, bytes / ranks) / 2; }
 };
+
+// What an early message takes beside its payload: at most so many bytes.
+inline constexpr std::uint64_t early_message_bytes = 256;
 
 // Wraps the part of a transport that reads arrivals, so that copies look like arrivals.
 template <Transport T>
@@ -60,7 +67,8 @@ class unexpected_messages {
 public:
     // It must outlive the transport, which may still write to its memory.
     unexpected_messages(T& transport, rank_t ranks, const early_limits& limits)
-        : transport_(transport), limits_(limits), waiting_(ranks) {
+        : transport_(transport), limits_(limits), share_(limits.share(ranks)), waiting_(ranks) {
+        static_assert(cost(0) <= early_message_bytes, "bough: a sender counts no less than its message takes here");
         copies_.reserve(32);
         free_.fill(none);
     }
@@ -229,9 +237,15 @@ private:
     void tally(const copy& c, bool adds) {
         const std::uint64_t bytes = adds ? cost(c.used) : 0 - cost(c.used); // modulo 2^64
         auto& peer = waiting_.peer(c.peer);
+        const std::uint64_t had = within_share(peer);
         copied_ += bytes;
         if (c.is_early) early_ += bytes;
         (c.is_early ? peer.early_bytes : peer.held_bytes) += bytes;
+        shares_ += within_share(peer) - had;
+    }
+    template <class P>
+    std::uint64_t within_share(const P& peer) const noexcept {
+        return std::min(peer.early_bytes + peer.held_bytes, share_);
     }
     // From now on the copy counts as one of an early message, or as one that an operation has.
     void count_as(copy& c, bool early) {
@@ -331,13 +345,14 @@ private:
     // Or is its payload with its sender?
     static bool is_here(const event& e) noexcept { return e.data != nullptr || e.bytes == 0; }
     std::uint64_t most_of_held() const noexcept { return std::max(limits_.bytes_per_peer, limits_.bytes / 2); }
-    // Do the limits allow one more copy of so many bytes?
+    // Do the limits allow one more copy of so many bytes? What is within the shares takes no more than half
+    // of limits_.bytes, and the rest no more than all of it.
     template <class P>
     bool has_room(const P& peer, std::uint64_t bytes, bool is_early) const noexcept {
+        if (peer.early_bytes + peer.held_bytes + bytes <= share_) return true;
         const bool in_all = copied_ + bytes <= limits_.bytes;
         if (!is_early) return in_all && peer.held_bytes + bytes <= most_of_held();
-        const std::uint64_t half = limits_.bytes / 2;
-        return (in_all || (early_ + bytes <= half && copied_ + bytes <= limits_.bytes + half)) &&
+        return (in_all || (early_ + bytes <= limits_.bytes / 2 && copied_ - shares_ + bytes <= limits_.bytes)) &&
                peer.early_bytes + bytes <= limits_.bytes_per_peer;
     }
     // A copy that is free, with memory for this message. none: it would be too much, or there is no
@@ -362,11 +377,13 @@ private:
 
     T& transport_;
     early_limits limits_;
+    std::uint64_t share_; // of a sender
     detail::early_list waiting_;
     detail::moved_list<copy> copies_;
     std::array<std::uint32_t, 60> free_;   // copies that are not in use, by list_for() their memory
     std::uint64_t kept_ = 0;               // bytes of memory that those have
     std::uint64_t copied_ = 0, early_ = 0; // bytes; those of early messages are part of both
+    std::uint64_t shares_ = 0;             // of copied_: what is within the shares of its senders
     std::uint64_t allocations_ = 0;
 };
 
