@@ -300,6 +300,26 @@ TEST_CASE("tcp: a long message that nobody takes stops its own link only, and on
     CHECK(sends(5'000'000) == 2);
 }
 
+TEST_CASE("tcp: a long message stops nothing behind it while its sender has not had its share, whatever others have") {
+    const std::vector<std::byte> flood(30'000), last(50'000);
+    tcp_options options;
+    options.unexpected_bytes_per_peer = 256 << 10;
+    options.unexpected_bytes = 512 << 10;
+    auto ends = ends_of(4, options);
+    std::vector<event> kept;
+    for (int turn = 0; turn != 20; ++turn) {
+        for (rank_t r = 1; r != 3; ++r) (void)ends[r].post_send(0, {}, flood, 1);
+        arrivals(ends, 0, kept); // and takes none
+    }
+    REQUIRE(ends[0].unexpected_bytes() + last.size() > options.unexpected_bytes);
+    kept.clear();
+    (void)ends[3].post_send(0, {}, last, 1);
+    CHECK(ends[3].post_send(0, {}, {}, 2) == posted::complete);
+    arrivals(ends, 0, kept);
+    CHECK(std::count_if(kept.begin(), kept.end(), [](const event& e) { return e.peer == 3; }) == 2);
+    CHECK(ends[0].unexpected_bytes() <= 2 * options.unexpected_bytes);
+}
+
 TEST_CASE("tcp: a long send that is taken back half-way is whole or cannot be had") {
     tcp_options options;
     options.socket_bytes = 16 << 10;

@@ -45,7 +45,7 @@ public:
 
     // Copies only numeric options; the private key is not kept.
     tcp_connections(const tcp_group& group, const job_key& key, const tcp_options& options, settings_type&& settings)
-        : memory_(options.unexpected_bytes),
+        : memory_(options.unexpected_bytes, options.unexpected_bytes / std::max<rank_t>(ranks_of(group), 1)),
           loop_(ranks_of(group)), mine_{{group.job, ranks_of(group), no_rank, group.rank, window_of(options)},
                                         key,
                                         std::move(settings),

@@ -3,9 +3,13 @@
 // messages are read into, or in memory of its own, and is listed in a table of arrivals.
 //
 // Chunks and long messages are bounded per peer and per group: a link that may have no more reads no
-// long message before it is taken, and TCP stops its sender. Short messages for which there is no
-// chunk count, but nothing stops them: the window of each peer bounds them. It also bounds the arrivals,
-// because even a message of no bytes uses the window for its header (incoming.hpp).
+// long message before it is taken, and TCP stops its sender. What is behind that message may be what this
+// rank waits for. So other peers cannot bring it about: each has a share for long messages, whatever there is
+// of others. With the default options that is more than it sends ahead (bough/session/ahead.hpp).
+//
+// Short messages for which there is no chunk count, but nothing stops them: the window of each peer bounds
+// them. It also bounds the arrivals, because even a message of no bytes uses the window for its header
+// (incoming.hpp).
 #ifndef BOUGH_TRANSPORT_TCP_MEMORY_HPP
 #define BOUGH_TRANSPORT_TCP_MEMORY_HPP
 
@@ -24,6 +28,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 struct tcp_budget {
     std::uint64_t used = 0, most = 0;
+    std::uint64_t own = 0; // of `used`: what is in no chunk
     bool has(std::uint64_t bytes) const noexcept { return bytes <= most && used <= most - bytes; }
 };
 
@@ -57,7 +62,8 @@ struct tcp_arrival {
 // Shared by the links of one rank.
 class tcp_memory {
 public:
-    explicit tcp_memory(std::uint64_t most) { all_.most = most; }
+    // `share`: of each peer.
+    explicit tcp_memory(std::uint64_t most, std::uint64_t share = 0) : share_(share) { all_.most = most; }
 
     // Null: the cap is reached.
     tcp_chunk* open_chunk(tcp_budget& owner) {
@@ -81,13 +87,14 @@ public:
     }
 
     bool may_own(const tcp_budget& owner, std::uint64_t bytes) const noexcept {
-        return fits_memory(bytes) && owner.has(bytes) && all_.has(bytes);
+        return fits_memory(bytes) && owner.has(bytes) && (all_.has(bytes) || owner.own + bytes <= share_);
     }
     // Pre: may_own().
     void give_own(tcp_arrival& a, tcp_budget& owner) {
         a.own.reset(new std::byte[static_cast<std::size_t>(a.bytes)]);
         a.owner = &owner;
         take(owner, a.bytes);
+        owner.own += a.bytes;
     }
     // Adds a short message with memory of its own, padding included, whether or not the caps allow it.
     std::uint64_t add_own(tcp_arrival made, tcp_budget& owner) {
@@ -98,6 +105,7 @@ public:
         const std::uint64_t handle = add(std::move(made));
         find(handle)->owner = &owner; // now that no allocation can fail any more
         take(owner, bytes);
+        owner.own += bytes;
         return handle;
     }
 
@@ -132,7 +140,10 @@ public:
             --a.chunk->live;
             recycle(a.chunk);
         }
-        if (a.owner != nullptr) give_back(*a.owner, a.bytes);
+        if (a.owner != nullptr) {
+            give_back(*a.owner, a.bytes);
+            a.owner->own -= a.bytes;
+        }
         if (a.credit != nullptr) *a.credit += short_frame_bytes(a.bytes);
         a = {};
         free_.push_back(static_cast<std::uint32_t>(handle)); // reserved by add()
@@ -159,6 +170,7 @@ private:
     }
 
     tcp_budget all_;
+    std::uint64_t share_;
     std::vector<std::unique_ptr<tcp_chunk>> chunks_;
     std::vector<tcp_chunk*> spare_;
     std::vector<tcp_arrival> arrivals_;

@@ -37,7 +37,9 @@ struct tcp_options {
     // How many bytes a peer may have sent that this rank has not used up yet; 256 KiB at least. Up to
     // here they lie in chunks. Short messages beyond it take as much again at the most (memory.hpp).
     std::uint64_t unexpected_bytes_per_peer = std::uint64_t{1} << 20;
-    std::uint64_t unexpected_bytes = std::uint64_t{64} << 20; // such chunks, of all peers together
+    // Such chunks, and long messages that nobody has taken, of all peers together. Beyond it each may
+    // have this much, divided by the number of ranks, in long messages.
+    std::uint64_t unexpected_bytes = std::uint64_t{64} << 20;
     // Accepted sockets that may wait to prove who they are.
     std::uint32_t strangers = 64;
     // How long a socket may take to prove who it is. A rank that is called by its near name
