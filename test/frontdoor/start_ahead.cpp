@@ -55,12 +55,12 @@ TEST_CASE("start: copies of other ranks leave room to a rank that an older opera
     for (const rank_t ranks : {rank_t{6}, rank_t{24}}) {
         CAPTURE(ranks);
         const early_limits limits{
-            .bytes_per_peer = 1 << 16, .bytes = std::uint64_t{ranks} << 15, .kept_bytes = 1 << 12};
+            .bytes_per_peer = 1 << 17, .bytes = std::uint64_t{ranks} << 15, .kept_bytes = 1 << 12};
         std::vector<status> ends(ranks);
         std::atomic<int> stage{0};
         in_process{ranks, {.slots = 4}}.run([&](auto t) {
             status& mine = ends[t.rank()];
-            mine = bough_test::copies_of_others_in_the_way(std::move(t), limits, 60, stage);
+            mine = bough_test::copies_of_others_in_the_way(std::move(t), limits, 80, stage);
         });
         for (const status& s : ends) CHECK(s.code == errc::ok);
     }
