@@ -210,7 +210,7 @@ TEST_CASE("unexpected: copies that operations have take no room from messages th
     CHECK(box.early.copied_bytes() == 0);
 }
 
-TEST_CASE("unexpected: early messages have half of all the room, whatever operations have") {
+TEST_CASE("unexpected: early messages have room beside what operations have, whatever that is") {
     mailbox box({.in_place = 0, .bytes_per_peer = 1024, .bytes = 2048});
     std::vector<event> held;
     std::uint64_t kept = 0;
