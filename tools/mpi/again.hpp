@@ -58,8 +58,10 @@ private:
     // A type that stays what it is, of elements that lie as they travel, at their own address.
     static bool is_fixed(MPI_Datatype type) {
         if (type == MPI_DATATYPE_NULL) return true; // says nothing
+        // This comes first: MPICH has to be asked several times for the shape of a type of the program.
+        if (known_type_of(type) == known_type::none) return false;
         const shape s = shape_of(type);
-        return s.is_solid_row(2) && s.true_lb == 0 && known_type_of(type) != known_type::none;
+        return s.is_solid_row(2) && s.true_lb == 0;
     }
     static std::size_t place(const said_call& said) noexcept {
         return (static_cast<std::size_t>(said.which) + static_cast<std::size_t>(said.count) +
