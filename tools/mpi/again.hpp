@@ -41,8 +41,9 @@ public:
     };
     // Null: no such call is kept.
     const one* find(const said_call& said) const noexcept {
-        const one& kept = all_[place(said)];
-        return kept.said == said ? &kept : nullptr;
+        const pair& two = pairs_[place(said)];
+        if (two.newer.said == said) return &two.newer;
+        return two.older.said == said ? &two.older : nullptr;
     }
     // A call that has just ended well, if it may be kept.
     void keep(const said_call& said, const bough::detail::repeat_place& at) noexcept {
@@ -51,10 +52,15 @@ public:
         if (!may_be_kept) return;
         const bool says_first = said.type != MPI_DATATYPE_NULL;
         const auto count = static_cast<std::size_t>(says_first ? said.count : said.other_count);
-        all_[place(said)] = {said, at, count * shape_of(says_first ? said.type : said.other_type).size};
+        pair& two = pairs_[place(said)];
+        if (!(two.newer.said == said)) two.older = two.newer;
+        two.newer = {said, at, count * shape_of(says_first ? said.type : said.other_type).size};
     }
 
 private:
+    struct pair { // calls that differ in type or op alone are mostly two in turns
+        one newer, older;
+    };
     // A type that stays what it is, of elements that lie as they travel, at their own address.
     static bool is_fixed(MPI_Datatype type) {
         if (type == MPI_DATATYPE_NULL) return true; // says nothing
@@ -66,10 +72,10 @@ private:
     static std::size_t place(const said_call& said) noexcept {
         return (static_cast<std::size_t>(said.which) + static_cast<std::size_t>(said.count) +
                 5 * static_cast<std::size_t>(said.root)) %
-               8;
+               4;
     }
 
-    std::array<one, 8> all_{};
+    std::array<pair, 4> pairs_{};
 };
 
 } // namespace under_mpi
