@@ -270,6 +270,40 @@ TEST_CASE("fabric: a busy receiver is flooded with no more than its window") {
     }
 }
 
+TEST_CASE("fabric: a peer that does not poll leaves buffers to messages for one that does") {
+    for (fabric_options options : offered_here()) {
+        if (options.provider == "shm") continue; // one process
+        options.window = 4096;
+        auto ends = ends_of(3, options);
+        REQUIRE(ends.size() == 3);
+        const std::vector<std::byte> bytes(5'000, std::byte{3});
+        const auto others_poll = [&] {
+            std::array<event, 8> events;
+            (void)ends[0].poll(events);
+            return ends[2].poll(events);
+        };
+        // Until rank 1, sockets and buffers are full.
+        std::size_t sent = 0;
+        for (int refused = 0; refused != 500 && sent != options.window;) {
+            const bool is_taken = ends[0].post_send(1, {}, bytes, 1) == posted::complete;
+            refused = is_taken ? 0 : refused + 1;
+            sent += is_taken;
+            if (!is_taken) others_poll();
+        }
+        CAPTURE(options.provider, sent);
+        for (int message = 0; message != 3; ++message) {
+            const std::uint64_t last = ends[0].now_ns() + 20'000'000'000;
+            posted result = posted::would_block;
+            while ((result = ends[0].post_send(2, {}, bytes, 1)) == posted::would_block && ends[0].now_ns() < last)
+                others_poll();
+            REQUIRE(result == posted::complete);
+            while (others_poll() == 0 && ends[0].now_ns() < last) {
+            }
+            CHECK(ends[0].now_ns() < last);
+        }
+    }
+}
+
 TEST_CASE("fabric: frames of another group are dropped and counted") {
     for (const fabric_options& options : offered_here()) {
         if (options.provider == "shm") continue; // one process

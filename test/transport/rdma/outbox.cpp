@@ -63,6 +63,18 @@ TEST_CASE("outbox: what the device sends only when it is called has not left bef
     CHECK((one.core.out.handed_over(1) == 2 && one.core.out.all_sent()));
 }
 
+TEST_CASE("outbox: a peer that takes nothing leaves a frame to each other peer") {
+    speaker one{64};
+    int to_1 = 0;
+    for (; one.send(1) == fabric_result::ok; ++to_1) {
+    }
+    CHECK((to_1 == 32 && one.core.out.has_room(1))); // all buffers are in use
+    CHECK(one.send(2) == fabric_result::ok);
+    CHECK(one.send(2) == fabric_result::full);
+    one.is_out(32);
+    CHECK(one.send(2) == fabric_result::ok);
+}
+
 TEST_CASE("outbox: credits are given back once half a window is used up, not to a lost rank") {
     speaker one;
     one.core.credits.use(1);

@@ -19,7 +19,7 @@ struct putter : bough_test::lone_core {
     detail::fabric_long_puts<scripted_writer> puts{core, questions};
     std::vector<std::byte> bytes = std::vector<std::byte>(2500);
 
-    putter() {
+    explicit putter(rank_t ranks = 3) : lone_core(1000, ranks) {
         net.goes_out = [](const bough_test::network::write&) { return false; };
     }
     posted put(rank_t to, std::uint64_t id, std::span<const std::byte> second = {}) {
@@ -54,6 +54,16 @@ TEST_CASE("region_puts: one of two spans is complete at once, and ends without a
     CHECK(one.put(1, 7, one.bytes) == posted::complete);
     for (std::size_t piece = 0; piece != 5; ++piece) one.goes_on(piece);
     CHECK((one.puts.empty() && one.core.events.empty()));
+}
+
+TEST_CASE("region_puts: peers that take nothing leave a long put to each other peer") {
+    putter one{4};
+    std::uint64_t id = 0;
+    for (const rank_t to : {1u, 2u})
+        while (one.put(to, ++id) == posted::pending) {
+        }
+    CHECK(one.put(3, ++id) == posted::pending);
+    CHECK(one.put(3, ++id) == posted::would_block);
 }
 
 TEST_CASE("region_puts: a piece that the device refuses is tried again, not for a suspect") {

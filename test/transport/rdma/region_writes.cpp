@@ -17,7 +17,7 @@ namespace {
 struct writer : bough_test::lone_core {
     std::vector<std::byte> bytes = std::vector<std::byte>(10);
 
-    writer() {
+    explicit writer(rank_t ranks = 3) : lone_core(1000, ranks) {
         net.goes_out = [](const network::write&) { return false; };
     }
     bool write(rank_t to) { return core.writes.write_copy(to, core.writes.place_of(to, 0), bytes, {}, ticket::data); }
@@ -43,6 +43,17 @@ TEST_CASE("region_writes: one peer gets half of the copies, and a lost one gives
     one.core.writes.written(*one.net.written[0].op); // one does
     CHECK(one.net.written.size() == before);
     CHECK_FALSE(one.write(2)); // and the limit is lower again
+}
+
+TEST_CASE("region_writes: peers that take nothing leave a copy to each other peer") {
+    writer one{5};
+    for (const rank_t to : {1u, 2u})
+        while (one.write(to)) {
+        }
+    CHECK((one.write(3) && one.write(4)));
+    CHECK_FALSE(one.write(3));
+    one.core.writes.written(*one.net.written[32].op); // rank 3 goes on
+    CHECK(one.write(3));
 }
 
 TEST_CASE("region_writes: a word that the device refuses is due until it is said") {

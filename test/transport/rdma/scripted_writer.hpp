@@ -73,17 +73,17 @@ struct scripted_writer {
     void abandon() {}
 };
 
-// What the parts of rank 0 of three share.
+// What the parts of rank 0 share.
 struct lone_core {
     network net;
     bough::detail::fabric_region_core<scripted_writer> core;
 
-    explicit lone_core(std::size_t longest = 1000)
-        : core(std::make_unique<scripted_writer>(scripted_writer{net, longest}), options(), {.size = 3}, 4096) {
+    explicit lone_core(std::size_t longest = 1000, bough::rank_t ranks = 3)
+        : core(std::make_unique<scripted_writer>(scripted_writer{net, longest}), options(), {.size = ranks}, 4096) {
         bough::detail::fabric_region_card card;
         if (core.memory.allocate() && core.memory.register_for(*core.device, core.registered))
             card = core.memory.card(*core.device, core.registered);
-        core.writes.reach(std::vector(3, card));
+        core.writes.reach(std::vector(ranks, card));
     }
     static bough::fabric_options options() {
         bough::fabric_options o;
@@ -92,7 +92,7 @@ struct lone_core {
     }
     // Where the words of a rank lie: one of them lands.
     void lands(bough::rank_t from, bough::detail::fabric_ticket::what kind, std::uint64_t word) {
-        std::byte* const first = core.memory.region().data() - 3 * 64;
+        std::byte* const first = core.memory.region().data() - core.group.size * 64;
         std::memcpy(first + core.memory.place_of_word(from, kind), &word, sizeof word);
     }
 };

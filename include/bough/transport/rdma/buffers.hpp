@@ -27,7 +27,8 @@ public:
     }
     // Null: all are in use, or there is no memory for more. `beyond` allows more than the limit.
     fabric_buffer* get(bool beyond = false) {
-        if (spare_.empty() && !grow(beyond)) return nullptr;
+        if (!beyond && in_use() >= (most_ + per_block - 1) / per_block * per_block) return nullptr;
+        if (spare_.empty() && !grow()) return nullptr;
         fabric_buffer& b = (*this)[spare_.back()];
         spare_.pop_back();
         return &b;
@@ -54,8 +55,7 @@ private:
         fabric_buffer buffers[per_block]{};
     };
 
-    bool grow(bool beyond) {
-        if (blocks_.size() * per_block >= most_ && !beyond) return false;
+    bool grow() {
         auto made = std::make_unique<block>();
         made->memory = std::make_unique<fabric_line[]>(per_block * stride_ / 64);
         std::byte* first = bytes_of_lines(made->memory.get());

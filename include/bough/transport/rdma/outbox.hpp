@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The frames that leave a rank: messages as credits and the device allow, and words, which are
-// queued if the device does not take them at once.
+// queued if the device does not take them at once. All peers share the buffers of messages. A peer that
+// takes nothing, since it does not poll, keeps those of its messages. So each other peer may have one
+// message under way although all buffers are in use.
 #ifndef BOUGH_TRANSPORT_RDMA_OUTBOX_HPP
 #define BOUGH_TRANSPORT_RDMA_OUTBOX_HPP
 
@@ -200,7 +202,8 @@ private:
             write(whole);
             result = device_->inject(to, std::span(whole, length));
         } else { // words may exceed the limit of buffers: they are few and must not wait for messages
-            fabric_buffer* b = buffers_.get(kind != fabric_frame::message && kind != fabric_frame::announcement);
+            const bool is_word = kind != fabric_frame::message && kind != fabric_frame::announcement;
+            fabric_buffer* b = buffers_.get(is_word || p.sending == 0);
             if (b == nullptr) return fabric_result::full;
             write(b->memory);
             b->op.peer = to;

@@ -35,7 +35,8 @@ public:
         std::size_t all = 0, to_it = 0;
         for (const auto& x : list_)
             if (!x->over) ++all, to_it += x->peer == to;
-        if (all >= most_puts || to_it >= share_of_peer(most_puts, core_->group.size)) return posted::would_block;
+        if (to_it != 0 && (all >= most_puts || to_it >= share_of_peer(most_puts, core_->group.size)))
+            return posted::would_block;
         auto made = std::make_unique<long_put>(to, at, first, second, id, core_->writes.accepted() + 1);
         if (!core_->device->register_memory(made->from, Device::writes_from, made->memory)) return posted::would_block;
         list_.push_back(std::move(made));

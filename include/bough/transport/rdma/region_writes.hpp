@@ -25,7 +25,8 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-// How much of a shared supply one peer may take: it may not poll, and the others need the rest.
+// How much of a shared supply one peer may take: it may not poll, and the others need the rest. Several
+// such peers may take all of it. So a peer that has nothing under way may have one more than there are.
 inline std::size_t share_of_peer(std::size_t all, rank_t ranks) noexcept {
     return ranks > 2 ? std::max<std::size_t>(all / 2, 1) : all;
 }
@@ -61,7 +62,8 @@ public:
     bool write_copy(rank_t to, const fabric_target& at, std::span<const std::byte> first,
                     std::span<const std::byte> second, fabric_ticket::what kind) {
         peer& p = peers_[to];
-        fabric_buffer* const b = p.copies < share_of_peer(copies_.most(), ranks_) ? copies_.get() : nullptr;
+        fabric_buffer* const b =
+            p.copies < share_of_peer(copies_.most(), ranks_) ? copies_.get(p.copies == 0) : nullptr;
         if (b == nullptr) return false;
         if (!first.empty()) std::memcpy(b->memory, first.data(), first.size());
         if (!second.empty()) std::memcpy(b->memory + first.size(), second.data(), second.size());
