@@ -9,6 +9,7 @@
 #include <bough/allreduce.hpp>
 #include <bough/barrier.hpp>
 #include <bough/broadcast.hpp>
+#include <bough/core/deadline.hpp>
 #include <bough/group.hpp>
 #include <bough/launch/mpi.hpp>
 #include <bough/op/arithmetic.hpp>
@@ -21,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -43,7 +45,9 @@ std::atomic<int> payloads{0}; // that have been begun
 int mpi_calls = 0;            // of those that end something
 bool duplicates_fail = false; // the next one of this rank
 bool duplicates_fail_always = false;
-std::atomic<int> held{0}; // duplicates that are not given back
+std::atomic<int> held{0};                    // duplicates that are not given back
+int slow_sender = -1, probed = -1;           // none of its frames comes whole; the sender of the last message found
+MPI_Request slow_request = MPI_REQUEST_NULL; // of its first frame
 } // namespace
 extern "C" int MPI_Comm_dup(MPI_Comm of, MPI_Comm* made) {
     const int code = PMPI_Comm_dup(of, made); // all take part
@@ -67,8 +71,20 @@ extern "C" int MPI_Comm_free(MPI_Comm* of) {
     held -= 1;
     return PMPI_Comm_free(of);
 }
+extern "C" int MPI_Improbe(int from, int tag, MPI_Comm comm, int* found, MPI_Message* message, MPI_Status* about) {
+    const int code = PMPI_Improbe(from, tag, comm, found, message, about);
+    if (slow_sender != -1 && about != MPI_STATUS_IGNORE && code == MPI_SUCCESS && *found != 0)
+        probed = about->MPI_SOURCE;
+    return code;
+}
+extern "C" int MPI_Imrecv(void* into, int count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
+    const int code = PMPI_Imrecv(into, count, type, message, request);
+    if (slow_sender != -1 && slow_request == MPI_REQUEST_NULL && probed == slow_sender) slow_request = *request;
+    return code;
+}
 extern "C" int MPI_Test(MPI_Request* request, int* over, MPI_Status* about) {
     if (tests_fail && *request != MPI_REQUEST_NULL) return MPI_ERR_OTHER;
+    if (slow_sender != -1 && *request != MPI_REQUEST_NULL && *request == slow_request) return *over = 0, MPI_SUCCESS;
     return PMPI_Test(request, over, about);
 }
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
@@ -106,6 +122,49 @@ void long_messages_ahead(MPI_Comm world) {
     const rank_t me = link.rank();
     if (link.size() != 3) return;
     check(!bough_test::early_messages_in_the_way(std::move(link), 10, 100'000), "long messages ahead", me);
+}
+
+// A frame of rank 1 comes slowly, as its sender calls MPI seldom. Those of rank 2 come meanwhile; another one of rank 1
+// comes behind the first.
+void slow_frame(MPI_Comm world) {
+    mpi link{world};
+    const rank_t me = link.rank();
+    if (link.size() < 3) return;
+    std::array<event, 8> events;
+    std::vector<std::pair<rank_t, std::uint32_t>> seen;
+    const auto poll_until = [&](const auto& done) {
+        const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
+        while (!done() && link.now_ns() < last) {
+            const std::size_t found = link.poll(events);
+            for (const event& e : std::span(events).first(found)) {
+                if (e.what != event::kind::arrived) continue;
+                seen.emplace_back(e.peer, e.envelope.operation);
+                link.release(e.id);
+            }
+        }
+        return done();
+    };
+    const auto send = [&](std::uint32_t operation) {
+        check(link.post_send(0, {.operation = operation}, {}, 1) == posted::complete, "a short message is taken", me);
+    };
+    constexpr int go = 78;
+    if (me == 1) {
+        send(1), send(2);
+    } else if (me == 2) {
+        MPI_Recv(nullptr, 0, MPI_BYTE, 0, go, world, MPI_STATUS_IGNORE);
+        send(3);
+    } else if (me == 0) {
+        slow_sender = 1;
+        check(poll_until([] { return slow_request != MPI_REQUEST_NULL; }), "a frame begins to come", me);
+        MPI_Send(nullptr, 0, MPI_BYTE, 2, go, world);
+        check(poll_until([&] { return !seen.empty(); }), "a slow frame does not hold up those of others", me);
+        check(seen == std::vector<std::pair<rank_t, std::uint32_t>>{{2, 3}}, "nothing overtakes a slow frame", me);
+        slow_sender = -1;
+        check(poll_until([&] { return seen.size() == 3; }), "a slow frame comes", me);
+        check(seen == std::vector<std::pair<rank_t, std::uint32_t>>{{2, 3}, {1, 1}, {1, 2}}, "in order", me);
+        slow_request = MPI_REQUEST_NULL;
+    }
+    MPI_Barrier(world); // ends leave afterwards
 }
 
 // Operations of several communicators that each rank starts in an order of its own.
@@ -496,6 +555,7 @@ int main(int argc, char** argv) {
         }
         given_up_takes(MPI_COMM_WORLD);
         long_messages_ahead(MPI_COMM_WORLD);
+        slow_frame(MPI_COMM_WORLD);
         any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The frames that come to a rank over MPI: receives one after the other, and keeps each until it is
-// used up.
+// The frames that come to a rank over MPI: receives them as they come, and keeps each until it is used
+// up.
 #ifndef BOUGH_TRANSPORT_MPI_ARRIVALS_HPP
 #define BOUGH_TRANSPORT_MPI_ARRIVALS_HPP
 
@@ -10,12 +10,12 @@
 #include <bough/transport/mpi/frame.hpp>
 #include <bough/transport/mpi/rank_core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mpi.h>
-#include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -34,28 +34,21 @@ public:
     // Pre: the core outlives the arrivals, and is open before frames are received.
     explicit mpi_arrivals(mpi_rank_core& core) noexcept : core_(&core) {}
 
-    // Receives the next frame, as far as it has come. Null: not the whole of it has come.
+    // Receives the next frame that has come whole. Null: there is none. A frame whose sender is slow holds
+    // up no frames of others, but those of its own sender: these are handed over in their order.
     mpi_arrival* receive() {
-        if (coming_ == nullptr) {
-            MPI_Message message;
-            MPI_Status about;
-            int found = 0;
-            if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, core_->group.comm, &found, &message, &about) != MPI_SUCCESS)
-                return fail_all();
-            if (found == 0) return nullptr;
-            coming_ = &room();
-            coming_->from = static_cast<rank_t>(about.MPI_SOURCE);
-            if (MPI_Imrecv(coming_->data.memory.get(), static_cast<int>(longest()), MPI_BYTE, &message,
-                           &coming_->data.request) != MPI_SUCCESS)
-                return fail();
+        if (!coming_.empty())
+            if (mpi_arrival* const whole = next_whole()) return whole;
+        for (mpi_arrival* a; (a = begin()) != nullptr;) {
+            const bool is_next =
+                std::none_of(coming_.begin(), coming_.end(), [a](auto* b) { return b->from == a->from; });
+            const outcome how = is_next ? test(*a) : outcome::comes;
+            if (how == outcome::whole) return a;
+            if (how == outcome::comes) coming_.push_back(a); // add() has made room
         }
-        int came = 0; // frames longer than MPI sends at once come in pieces
-        if (MPI_Test(&coming_->data.request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS) return fail();
-        if (came == 0) return nullptr;
-        std::memcpy(&coming_->head, coming_->data.memory.get(), sizeof coming_->head);
-        return std::exchange(coming_, nullptr);
+        return nullptr;
     }
-    bool is_receiving() const noexcept { return coming_ != nullptr; }
+    bool is_receiving() const noexcept { return !coming_.empty(); }
     const mpi_arrival& operator[](std::uint64_t handle) const noexcept {
         return *list_[static_cast<std::size_t>(handle)];
     }
@@ -63,10 +56,43 @@ public:
     void put(std::uint64_t handle) noexcept { spare_.push_back(handle); }
 
 private:
-    // Receiving the frame that is coming has failed.
-    BOUGH_COLD mpi_arrival* fail() noexcept {
-        core_->peers.fail(std::exchange(coming_, nullptr)->from);
+    // Begins to receive a frame. Null: none comes.
+    mpi_arrival* begin() {
+        MPI_Message message;
+        MPI_Status about;
+        int found = 0;
+        if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, core_->group.comm, &found, &message, &about) != MPI_SUCCESS)
+            return fail_all();
+        if (found == 0) return nullptr;
+        mpi_arrival& a = room();
+        a.from = static_cast<rank_t>(about.MPI_SOURCE);
+        if (MPI_Imrecv(a.data.memory.get(), static_cast<int>(longest()), MPI_BYTE, &message, &a.data.request) ==
+            MPI_SUCCESS)
+            return &a;
+        core_->peers.fail(a.from);
         return nullptr;
+    }
+    // The first whole frame among those that are coming, but for those behind one of the same sender.
+    BOUGH_COLD mpi_arrival* next_whole() {
+        for (std::size_t i = 0; i != coming_.size();) {
+            mpi_arrival* const a = coming_[i];
+            const auto at = coming_.begin() + static_cast<std::ptrdiff_t>(i);
+            const bool is_next = std::none_of(coming_.begin(), at, [a](auto* b) { return b->from == a->from; });
+            const outcome how = is_next ? test(*a) : outcome::comes;
+            if (how != outcome::comes) coming_.erase(at);
+            if (how == outcome::whole) return a;
+            if (how == outcome::comes) ++i;
+        }
+        return nullptr;
+    }
+    enum class outcome : std::uint8_t { comes, whole, failed };
+    outcome test(mpi_arrival& a) noexcept {
+        int came = 0; // frames longer than MPI sends at once come in pieces
+        if (MPI_Test(&a.data.request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return core_->peers.fail(a.from), outcome::failed;
+        if (came == 0) return outcome::comes;
+        std::memcpy(&a.head, a.data.memory.get(), sizeof a.head);
+        return outcome::whole;
     }
     // MPI tells nothing of any peer.
     BOUGH_COLD mpi_arrival* fail_all() noexcept {
@@ -81,7 +107,8 @@ private:
         return a;
     }
     BOUGH_COLD void add() {
-        spare_.reserve(list_.size() + 1); // so that put() never allocates
+        spare_.reserve(list_.size() + 1); // so that put() never allocates, nor receive() once MPI has the frame
+        coming_.reserve(list_.size() + 1);
         auto made = std::make_unique<mpi_arrival>();
         made->handle = list_.size();
         made->data = mpi_buffer(longest());
@@ -93,7 +120,7 @@ private:
     mpi_rank_core* core_;
     std::vector<std::unique_ptr<mpi_arrival>> list_; // by handle
     std::vector<std::uint64_t> spare_;               // handles
-    mpi_arrival* coming_ = nullptr;                  // the frame that is being received
+    std::vector<mpi_arrival*> coming_;               // frames that are being received, in the order of their coming
 };
 
 } // namespace bough::detail
