@@ -137,12 +137,12 @@ public:
         if (!core_unchecked().reporter.recorded.has_hook())
             core_unchecked().repeated.keep(key, c, core_unchecked().plans);
     }
-    // The call that is still kept at this place; null: it is not. Whoever keeps the places of its calls asks
-    // last_repeated() behind each: of the blocking calls since it was last asked, that is where the last one is
-    // kept that can be made again.
+    // The call that was kept at this place; null: it is there no more.
     detail::repeated_call* repeated_at(const detail::repeat_place& where) noexcept {
         return core_->repeated.at(where, core_->plans);
     }
+    // The place of the last blocking call that can be made again, of those since this was last asked. Whoever
+    // keeps the places of its calls asks after each of them.
     detail::repeat_place last_repeated() noexcept { return core_->repeated.take_last(); }
     // Runs it with the data that `again` has now.
     status run_repeated(detail::repeated_call& again) {

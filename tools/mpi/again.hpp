@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    struct pair { // calls that differ in type or op alone are mostly two in turns
+    struct pair { // calls that differ in type or op alone share it: often two of them take turns
         one newer, older;
     };
     // A type that stays what it is, of elements that lie as they travel, at their own address.

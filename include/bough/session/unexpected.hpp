@@ -45,12 +45,12 @@ struct early_limits {
     // Messages of one sender that stay in the transport uncopied.
     std::uint32_t in_place = 4;
     std::uint64_t bytes_per_peer = std::uint64_t{4} << 20; // copies of one sender's messages
-    // Copies in all. Each sender has a share of half of it (share()) that others leave to it, so all may be
-    // half as much again, and no more. Beyond the shares, operations get copies while all together are no
-    // more than this. Early ones get them while those beyond the shares are no more; but if all are more,
-    // early ones may be half of this. Copies of one sender's messages that operations have, and cannot use
-    // yet, count apart: they may be half of this, or bytes_per_peer if that is more. With few slots there
-    // should be room for the longest of them.
+    // Copies in all. Each sender has a share of half of it (share()), which others leave to it. What is
+    // beyond the shares is never more than this, so all copies are never more than half as much again.
+    // Operations get copies beyond the shares while all copies are no more than this. So do early messages,
+    // and they also get them while early copies are no more than half of this. Copies of one sender's
+    // messages that operations have, and cannot use yet, count apart: they may be half of this, or
+    // bytes_per_peer if that is more. With few slots there should be room for the longest of them.
     std::uint64_t bytes = std::uint64_t{64} << 20;
     // Memory of used copies that is kept for later ones.
     std::uint64_t kept_bytes = std::uint64_t{2} << 20;
