@@ -107,7 +107,7 @@ private:
         return a;
     }
     BOUGH_COLD void add() {
-        spare_.reserve(list_.size() + 1); // so that put() never allocates, nor receive() once MPI has the frame
+        spare_.reserve(list_.size() + 1); // so that neither put() nor a frame that waits in coming_ allocates
         coming_.reserve(list_.size() + 1);
         auto made = std::make_unique<mpi_arrival>();
         made->handle = list_.size();
