@@ -43,7 +43,7 @@ bough::status first_failure(bough::operation& one, List& more) {
 template <class T>
 bough::status early_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
     using namespace bough;
-    communicator comm{std::move(transport), {.timeout_ns = 4'000'000'000}};
+    communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
     std::vector<double> x(8, 1.0);
     std::vector<std::vector<char>> y(static_cast<std::size_t>(ahead), std::vector<char>(bytes, 1));
     status s;
@@ -66,7 +66,7 @@ template <class T>
 bough::status held_messages_in_the_way(T transport, int ahead, std::size_t bytes) {
     using namespace bough;
     static constexpr tree_edge edges[] = {{0, 1}, {0, 3}, {3, 2}};
-    communicator comm{std::move(transport), {.timeout_ns = 4'000'000'000}};
+    communicator comm{std::move(transport), {.timeout_ns = 30'000'000'000}};
     std::vector<double> x(8, 1.0);
     std::vector<std::vector<double>> y(static_cast<std::size_t>(ahead), std::vector<double>(bytes / 8, 1.0));
     const table older(4, 0, edges);
