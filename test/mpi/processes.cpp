@@ -27,6 +27,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,8 +47,9 @@ int mpi_calls = 0;            // of those that end something
 bool duplicates_fail = false; // the next one of this rank
 bool duplicates_fail_always = false;
 std::atomic<int> held{0};                    // duplicates that are not given back
-int slow_sender = -1, probed = -1;           // none of its frames comes whole; the sender of the last message found
-MPI_Request slow_request = MPI_REQUEST_NULL; // of its first frame
+int slow_sender = -1, probed = -1;           // its next frame does not come whole; the sender of the last message found
+MPI_Request slow_request = MPI_REQUEST_NULL; // of that frame
+bool slow_fails = false;                     // it will never come
 } // namespace
 extern "C" int MPI_Comm_dup(MPI_Comm of, MPI_Comm* made) {
     const int code = PMPI_Comm_dup(of, made); // all take part
@@ -84,7 +86,8 @@ extern "C" int MPI_Imrecv(void* into, int count, MPI_Datatype type, MPI_Message*
 }
 extern "C" int MPI_Test(MPI_Request* request, int* over, MPI_Status* about) {
     if (tests_fail && *request != MPI_REQUEST_NULL) return MPI_ERR_OTHER;
-    if (slow_sender != -1 && *request != MPI_REQUEST_NULL && *request == slow_request) return *over = 0, MPI_SUCCESS;
+    if (slow_sender != -1 && *request != MPI_REQUEST_NULL && *request == slow_request)
+        return slow_fails ? MPI_ERR_OTHER : (*over = 0, MPI_SUCCESS);
     return PMPI_Test(request, over, about);
 }
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
@@ -124,47 +127,130 @@ void long_messages_ahead(MPI_Comm world) {
     check(!bough_test::early_messages_in_the_way(std::move(link), 10, 100'000), "long messages ahead", me);
 }
 
+// What a rank sees, and lets go.
+struct spectator {
+    mpi& link;
+    std::vector<std::pair<rank_t, std::uint32_t>> seen{}; // the sender, and the number of the operation
+    bool is_lost = false;                                 // rank 1
+
+    void poll() {
+        std::array<event, 8> events;
+        const std::size_t found = link.poll(events);
+        for (const event& e : std::span(events).first(found)) {
+            is_lost = is_lost || (e.what == event::kind::lost && e.peer == 1);
+            if (e.what != event::kind::arrived) continue;
+            seen.emplace_back(e.peer, e.envelope.operation);
+            link.release(e.id);
+        }
+    }
+    template <class F>
+    bool poll_until(const F& done) {
+        const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
+        while (!done() && link.now_ns() < last) poll();
+        return done();
+    }
+    bool poll_until_slow() {
+        slow_sender = 1;
+        return poll_until([] { return slow_request != MPI_REQUEST_NULL; });
+    }
+};
+void end_slowness() {
+    slow_sender = -1;
+    slow_request = MPI_REQUEST_NULL;
+    slow_fails = false;
+}
+void send_short(mpi& link, std::uint32_t operation) {
+    check(link.post_send(0, {.operation = operation}, {}, 1) == posted::complete, "a short message is taken",
+          link.rank());
+}
+// A word from one rank to another, over MPI.
+constexpr int word_tag = 78;
+void tell(MPI_Comm world, int to) { MPI_Send(nullptr, 0, MPI_BYTE, to, word_tag, world); }
+void hear(MPI_Comm world, int from) { MPI_Recv(nullptr, 0, MPI_BYTE, from, word_tag, world, MPI_STATUS_IGNORE); }
+
 // A frame of rank 1 comes slowly, as its sender calls MPI seldom. Those of rank 2 come meanwhile; another one of rank 1
-// comes behind the first.
-void slow_frame(MPI_Comm world) {
+// comes behind the first, or not at all if the first one fails.
+void slow_frame(MPI_Comm world, bool fails) {
     mpi link{world};
     const rank_t me = link.rank();
     if (link.size() < 3) return;
-    std::array<event, 8> events;
-    std::vector<std::pair<rank_t, std::uint32_t>> seen;
-    const auto poll_until = [&](const auto& done) {
-        const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
-        while (!done() && link.now_ns() < last) {
-            const std::size_t found = link.poll(events);
-            for (const event& e : std::span(events).first(found)) {
-                if (e.what != event::kind::arrived) continue;
-                seen.emplace_back(e.peer, e.envelope.operation);
-                link.release(e.id);
-            }
-        }
-        return done();
-    };
-    const auto send = [&](std::uint32_t operation) {
-        check(link.post_send(0, {.operation = operation}, {}, 1) == posted::complete, "a short message is taken", me);
-    };
-    constexpr int go = 78;
     if (me == 1) {
-        send(1), send(2);
+        send_short(link, 1), send_short(link, 2);
     } else if (me == 2) {
-        MPI_Recv(nullptr, 0, MPI_BYTE, 0, go, world, MPI_STATUS_IGNORE);
-        send(3);
+        hear(world, 0);
+        send_short(link, 3);
     } else if (me == 0) {
-        slow_sender = 1;
-        check(poll_until([] { return slow_request != MPI_REQUEST_NULL; }), "a frame begins to come", me);
-        MPI_Send(nullptr, 0, MPI_BYTE, 2, go, world);
-        check(poll_until([&] { return !seen.empty(); }), "a slow frame does not hold up those of others", me);
-        check(seen == std::vector<std::pair<rank_t, std::uint32_t>>{{2, 3}}, "nothing overtakes a slow frame", me);
-        slow_sender = -1;
-        check(poll_until([&] { return seen.size() == 3; }), "a slow frame comes", me);
-        check(seen == std::vector<std::pair<rank_t, std::uint32_t>>{{2, 3}, {1, 1}, {1, 2}}, "in order", me);
-        slow_request = MPI_REQUEST_NULL;
+        spectator at{link};
+        check(at.poll_until_slow(), "a frame begins to come", me);
+        tell(world, 2);
+        check(at.poll_until([&] { return !at.seen.empty(); }), "a slow frame does not hold up those of others", me);
+        using list = std::vector<std::pair<rank_t, std::uint32_t>>;
+        check(at.seen == list{{2, 3}}, "nothing overtakes a slow frame", me);
+        if (fails) {
+            slow_fails = true;
+            check(at.poll_until([&] { return at.is_lost; }), "whose frame fails is lost", me);
+            check(at.seen.size() == 1, "nothing comes without what was before it", me);
+        } else {
+            slow_sender = -1;
+            check(at.poll_until([&] { return at.seen.size() == 3; }), "a slow frame comes", me);
+            check(at.seen == list{{2, 3}, {1, 1}, {1, 2}}, "in order", me);
+        }
+        end_slowness();
     }
     MPI_Barrier(world); // ends leave afterwards
+}
+
+// Both ranks leave while a frame is still coming, and the bye of its sender is behind it.
+void slow_frame_at_the_end(MPI_Comm world) {
+    detail::mpi_parting::give_back(30'000'000'000);
+    const int before = held;
+    int me = 0, size = 1;
+    MPI_Comm_rank(world, &me);
+    MPI_Comm_size(world, &size);
+    if (size == 1) return;
+    std::optional<mpi> link(std::in_place, world);
+    if (me == 0) {
+        spectator at{*link};
+        check(at.poll_until_slow(), "a frame begins to come", 0);
+        tell(world, 1);
+        hear(world, 1);
+        at.poll();
+        link.reset();
+    } else if (me == 1) {
+        send_short(*link, 1);
+        hear(world, 0);
+        link.reset();
+        tell(world, 0);
+    }
+    link.reset();
+    end_slowness();
+    MPI_Barrier(world);
+    detail::mpi_parting::give_back(30'000'000'000);
+    check(held == before, "who left before a frame had come gives the communicator back", static_cast<rank_t>(me));
+}
+
+// There is no memory for a frame when it comes.
+void poor_receiver(MPI_Comm world) {
+    mpi link{world};
+    if (link.size() == 1) return;
+    if (link.rank() == 1) {
+        send_short(link, 1);
+        tell(world, 0);
+    } else if (link.rank() == 0) {
+        hear(world, 1);
+        spectator at{link};
+        bool is_told = false;
+        bough_test::until_failure = 0;
+        try {
+            at.poll();
+        } catch (const std::bad_alloc&) {
+            is_told = true;
+        }
+        bough_test::until_failure = -1;
+        check(is_told && at.seen.empty(), "a poll without memory says so", 0);
+        check(at.poll_until([&] { return at.seen.size() == 1; }), "a frame waits until there is memory", 0);
+    }
+    MPI_Barrier(world);
 }
 
 // Operations of several communicators that each rank starts in an order of its own.
@@ -555,7 +641,10 @@ int main(int argc, char** argv) {
         }
         given_up_takes(MPI_COMM_WORLD);
         long_messages_ahead(MPI_COMM_WORLD);
-        slow_frame(MPI_COMM_WORLD);
+        slow_frame(MPI_COMM_WORLD, false);
+        slow_frame(MPI_COMM_WORLD, true);
+        slow_frame_at_the_end(MPI_COMM_WORLD);
+        poor_receiver(MPI_COMM_WORLD);
         any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);

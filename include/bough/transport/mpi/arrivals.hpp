@@ -5,17 +5,18 @@
 #define BOUGH_TRANSPORT_MPI_ARRIVALS_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/mpi/buffer.hpp>
 #include <bough/transport/mpi/frame.hpp>
 #include <bough/transport/mpi/rank_core.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mpi.h>
+#include <utility>
 #include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
@@ -31,20 +32,26 @@ struct mpi_arrival {
 
 class mpi_arrivals {
 public:
-    // Pre: the core outlives the arrivals, and is open before frames are received.
-    explicit mpi_arrivals(mpi_rank_core& core) noexcept : core_(&core) {}
-
-    // Receives the next frame that has come whole. Null: there is none. A frame whose sender is slow holds
-    // up no frames of others, but those of its own sender: these are handed over in their order.
-    mpi_arrival* receive() {
+    // Allocates what is kept for each rank. May throw.
+    void prepare(rank_t ranks) { held_.assign(ranks, 0); }
+    // Before the first poll; `eager_bytes` as the ranks have agreed on them.
+    void set_longest(std::size_t eager_bytes) noexcept { longest_ = sizeof(mpi_frame) + eager_bytes; }
+    // Before the frames of one poll. Throws if there is no memory for any frame; none is lost by that.
+    void start_poll() {
+        if (spare_.empty()) add();
+        next_ = 0;
+        if (++poll_ == 0) ++poll_;
+    }
+    // Receives the next frame that has come whole. Null: there is none, or no memory for it yet. A frame
+    // whose sender is slow holds up no frames of others, but those of its own sender: these are handed over
+    // in their order. If one of them fails, the peer does: what comes behind it has a gap before it.
+    mpi_arrival* receive(mpi_rank_core& core) {
         if (!coming_.empty())
-            if (mpi_arrival* const whole = next_whole()) return whole;
-        for (mpi_arrival* a; (a = begin()) != nullptr;) {
-            const bool is_next =
-                std::none_of(coming_.begin(), coming_.end(), [a](auto* b) { return b->from == a->from; });
-            const outcome how = is_next ? test(*a) : outcome::comes;
+            if (mpi_arrival* const whole = next_whole(core)) return whole;
+        for (mpi_arrival* a; (a = begin(core)) != nullptr;) {
+            const outcome how = held_[a->from] == poll_ ? outcome::comes : test(core, *a);
             if (how == outcome::whole) return a;
-            if (how == outcome::comes) coming_.push_back(a); // add() has made room
+            if (how == outcome::comes) hold(*a);
         }
         return nullptr;
     }
@@ -56,71 +63,80 @@ public:
     void put(std::uint64_t handle) noexcept { spare_.push_back(handle); }
 
 private:
-    // Begins to receive a frame. Null: none comes.
-    mpi_arrival* begin() {
+    // Begins to receive a frame. Null: none comes, or there is no memory for it.
+    mpi_arrival* begin(mpi_rank_core& core) {
+        if (spare_.empty()) ignore_exceptions([this] { add(); });
+        if (spare_.empty()) return nullptr;
         MPI_Message message;
         MPI_Status about;
         int found = 0;
-        if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, core_->group.comm, &found, &message, &about) != MPI_SUCCESS)
-            return fail_all();
+        if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, core.group.comm, &found, &message, &about) != MPI_SUCCESS)
+            return fail_all(core);
         if (found == 0) return nullptr;
-        mpi_arrival& a = room();
+        mpi_arrival& a = *list_[static_cast<std::size_t>(spare_.back())];
         a.from = static_cast<rank_t>(about.MPI_SOURCE);
-        if (MPI_Imrecv(a.data.memory.get(), static_cast<int>(longest()), MPI_BYTE, &message, &a.data.request) ==
+        if (MPI_Imrecv(a.data.memory.get(), static_cast<int>(longest_), MPI_BYTE, &message, &a.data.request) !=
             MPI_SUCCESS)
-            return &a;
-        core_->peers.fail(a.from);
-        return nullptr;
+            return core.peers.fail(a.from), nullptr;
+        spare_.pop_back();
+        return &a;
     }
     // The first whole frame among those that are coming, but for those behind one of the same sender.
-    BOUGH_COLD mpi_arrival* next_whole() {
-        for (std::size_t i = 0; i != coming_.size();) {
-            mpi_arrival* const a = coming_[i];
-            const auto at = coming_.begin() + static_cast<std::ptrdiff_t>(i);
-            const bool is_next = std::none_of(coming_.begin(), at, [a](auto* b) { return b->from == a->from; });
-            const outcome how = is_next ? test(*a) : outcome::comes;
-            if (how != outcome::comes) coming_.erase(at);
+    BOUGH_COLD mpi_arrival* next_whole(mpi_rank_core& core) {
+        while (next_ != coming_.size()) {
+            mpi_arrival* const a = coming_[next_];
+            const outcome how = held_[a->from] == poll_ ? outcome::comes : test(core, *a);
+            if (how == outcome::comes) {
+                held_[a->from] = poll_;
+                ++next_;
+                continue;
+            }
+            coming_.erase(coming_.begin() + static_cast<std::ptrdiff_t>(next_));
             if (how == outcome::whole) return a;
-            if (how == outcome::comes) ++i;
         }
         return nullptr;
     }
+    // It comes slowly, and later ones of its sender wait for it.
+    void hold(mpi_arrival& a) noexcept {
+        held_[a.from] = poll_;
+        coming_.push_back(&a); // add() has made room
+        next_ = coming_.size();
+    }
     enum class outcome : std::uint8_t { comes, whole, failed };
-    outcome test(mpi_arrival& a) noexcept {
+    outcome test(mpi_rank_core& core, mpi_arrival& a) noexcept {
         int came = 0; // frames longer than MPI sends at once come in pieces
-        if (MPI_Test(&a.data.request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return core_->peers.fail(a.from), outcome::failed;
+        if (MPI_Test(&a.data.request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            core.peers.fail(a.from);
+            if (a.data.request == MPI_REQUEST_NULL) put(a.handle);
+            return outcome::failed;
+        }
         if (came == 0) return outcome::comes;
         std::memcpy(&a.head, a.data.memory.get(), sizeof a.head);
         return outcome::whole;
     }
     // MPI tells nothing of any peer.
-    BOUGH_COLD mpi_arrival* fail_all() noexcept {
-        for (rank_t r = 0; r != core_->group.size; ++r)
-            if (r != core_->group.rank) core_->peers.fail(r);
+    BOUGH_COLD static mpi_arrival* fail_all(mpi_rank_core& core) noexcept {
+        for (rank_t r = 0; r != core.group.size; ++r)
+            if (r != core.group.rank) core.peers.fail(r);
         return nullptr;
-    }
-    mpi_arrival& room() {
-        if (spare_.empty()) add();
-        mpi_arrival& a = *list_[static_cast<std::size_t>(spare_.back())];
-        spare_.pop_back();
-        return a;
     }
     BOUGH_COLD void add() {
         spare_.reserve(list_.size() + 1); // so that neither put() nor a frame that waits in coming_ allocates
         coming_.reserve(list_.size() + 1);
         auto made = std::make_unique<mpi_arrival>();
         made->handle = list_.size();
-        made->data = mpi_buffer(longest());
+        made->data = mpi_buffer(longest_);
         list_.push_back(std::move(made));
         spare_.push_back(list_.size() - 1);
     }
-    std::size_t longest() const noexcept { return sizeof(mpi_frame) + core_->group.options.eager_bytes; }
 
-    mpi_rank_core* core_;
+    std::size_t longest_ = 0;                        // frame, in bytes
     std::vector<std::unique_ptr<mpi_arrival>> list_; // by handle
     std::vector<std::uint64_t> spare_;               // handles
     std::vector<mpi_arrival*> coming_;               // frames that are being received, in the order of their coming
+    std::size_t next_ = 0;                           // of coming_, not yet looked at in this poll
+    std::vector<std::uint32_t> held_;                // by rank: the last poll that found a slow frame of it
+    std::uint32_t poll_ = 1;                         // the number of this poll; never 0
 };
 
 } // namespace bough::detail

@@ -15,6 +15,7 @@
 #include <bough/transport/mpi/group.hpp>
 #include <bough/transport/mpi/long_sends.hpp>
 #include <bough/transport/mpi/long_takes.hpp>
+#include <bough/transport/mpi/opening.hpp>
 #include <bough/transport/mpi/options.hpp>
 #include <bough/transport/mpi/parting.hpp>
 #include <bough/transport/mpi/rank_core.hpp>
@@ -33,7 +34,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 class mpi_endpoint {
 public:
-    mpi_endpoint() : sends_(core_), takes_(core_), arrivals_(core_) {}
+    mpi_endpoint() : sends_(core_), takes_(core_) {}
     mpi_endpoint(const mpi_endpoint&) = delete;
     mpi_endpoint& operator=(const mpi_endpoint&) = delete;
 
@@ -43,10 +44,12 @@ public:
             core_.peers = mpi_peers(ranks);
             core_.credits = message_credits(ranks, 0);
             sends_.prepare(ranks);
+            arrivals_.prepare(ranks);
         };
         if (const status bad = open_mpi_group(core_.group, of, o, text, allocate)) return bad;
         core_.credits.set_window(core_.group.options.window);
         core_.outgoing = mpi_outgoing(core_.group.options.eager_bytes);
+        arrivals_.set_longest(core_.group.options.eager_bytes);
         return {};
     }
     const mpi_group& who() const noexcept { return core_.group; }
@@ -69,13 +72,14 @@ public:
 
     BOUGH_ALWAYS_INLINE std::size_t poll(std::span<event> events) {
         std::size_t found = 0;
+        arrivals_.start_poll();
         if (!sends_.empty() || !takes_.empty()) test_transfers();
         for (; found != events.size() && !core_.events.empty(); ++found) {
             events[found] = core_.events.take();
             if (events[found].what == event::kind::lost) core_.peers.report(events[found].peer);
         }
         for (int frames = 0; frames != 64 && found != events.size(); ++frames) {
-            mpi_arrival* const a = arrivals_.receive();
+            mpi_arrival* const a = arrivals_.receive(core_);
             if (a == nullptr) break;
             found += hear(*a, events[found]);
         }
@@ -140,7 +144,7 @@ public:
         if (over != 0) return; // MPI has been finalised
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), 1'000'000'000);
         sends_.take_back();
-        const auto is_quiet = [this] { return takes_.empty() && !arrivals_.is_receiving() && sends_.are_over(); };
+        const auto is_quiet = [this] { return takes_.empty() && sends_.are_over(); };
         while (!is_quiet() && steady_now_ns() < last_ns) {
             std::array<event, 8> events;
             const std::size_t found = poll(events);
@@ -152,16 +156,13 @@ public:
         takes_.give_all_up();
         lose_failed();
         const mpi_group& g = core_.group;
-        int expected = 0;
         for (rank_t r = 0; r != g.size; ++r) {
             if (r == g.rank) continue;
-            expected += !core_.peers.is_lost(r);
             const mpi_frame bye{.kind = mpi_frame::bye};
             is_clean = core_.outgoing.send(g.comm, static_cast<int>(r), bye, {}, [](int) {}) && is_clean &&
                        (!core_.peers.is_lost(r) || core_.peers.has_parted(r));
         }
-        mpi_parting::add(
-            {g.comm, std::move(core_.outgoing), sizeof(mpi_frame) + g.options.eager_bytes, expected, is_clean});
+        mpi_parting::add({std::move(core_), std::move(arrivals_), is_clean});
     }
 
 private:
@@ -170,18 +171,20 @@ private:
         takes_.test();
         lose_failed();
     }
-    // Does what a frame says. True: it is a message, which `e` announces.
+    // Does what a frame says. True: it is a message, which `e` announces. Nothing is announced of a rank with
+    // which a call has failed: what it sent before may be missing.
     bool hear(const mpi_arrival& a, event& e) {
         const mpi_frame& head = a.head;
         const rank_t from = a.from;
         core_.credits.freed(from, static_cast<std::uint16_t>(head.used));
-        if (head.kind == mpi_frame::message || head.kind == mpi_frame::announcement) {
+        const bool is_message = head.kind == mpi_frame::message || head.kind == mpi_frame::announcement;
+        if (is_message && core_.peers.is_here(from)) {
             e = {.what = event::kind::arrived, .peer = from, .id = a.handle, .bytes = head.bytes, .envelope = head.tag};
             if (head.kind == mpi_frame::message && head.bytes != 0) e.data = a.payload();
             return true;
         }
         arrivals_.put(a.handle);
-        hear_word(from, head);
+        if (!is_message) hear_word(from, head);
         return false;
     }
     void hear_word(rank_t from, const mpi_frame& head) {

@@ -6,20 +6,21 @@
 
 #include <bough/core/deadline.hpp>
 #include <bough/core/ignore_exceptions.hpp>
+#include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
+#include <bough/transport/mpi/arrivals.hpp>
 #include <bough/transport/mpi/frame.hpp>
-#include <bough/transport/mpi/outgoing.hpp>
+#include <bough/transport/mpi/group.hpp>
+#include <bough/transport/mpi/peers.hpp>
+#include <bough/transport/mpi/rank_core.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <list>
 #include <mpi.h>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -31,11 +32,9 @@ namespace bough::inline BOUGH_ABI::detail {
 class mpi_parting {
 public:
     struct remains {
-        MPI_Comm comm;
-        mpi_outgoing outgoing;
-        std::size_t longest; // frame
-        int expected;        // peers that have not said bye
-        bool is_clean;       // nothing but bye can still come
+        mpi_rank_core core;
+        mpi_arrivals arrivals; // frames that were still coming come here
+        bool is_clean;         // nothing but frames can still come
     };
 
     static void add(remains what) {
@@ -58,15 +57,11 @@ public:
             const std::lock_guard held(list().lock);
             mine.swap(list().all);
         }
-        std::vector<std::byte> frame;
-        std::size_t longest = 0;
-        for (const remains& r : mine) longest = std::max(longest, r.longest);
-        ignore_exceptions([&] { frame.resize(longest); });
         for (;;) {
-            std::erase_if(mine, [at_end, &frame](remains& r) {
-                if (frame.size() >= r.longest) hear(r, frame);
-                if (r.expected != 0 || !r.outgoing.all_sent() || !(r.is_clean || at_end)) return false;
-                MPI_Comm_free(&r.comm);
+            std::erase_if(mine, [at_end](remains& r) {
+                ignore_exceptions([&r] { hear(r); });
+                if (!is_over(r) || !(r.is_clean || at_end)) return false;
+                MPI_Comm_free(&r.core.group.comm);
                 return true;
             });
             const auto may_end = [at_end](const remains& r) { return r.is_clean || at_end; };
@@ -96,20 +91,24 @@ private:
         give_back(1'000'000'000, true); // do not wait for ever: a peer may never say bye
         return MPI_SUCCESS;
     }
-    // Receives all frames that have come, and counts the byes.
-    static void hear(remains& r, std::vector<std::byte>& frame) {
-        r.outgoing.reclaim([](int) {});
-        for (;;) {
-            MPI_Message message;
-            int found = 0;
-            if (MPI_Improbe(MPI_ANY_SOURCE, mpi_frame_tag, r.comm, &found, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-                r.is_clean = false, r.expected = 0;
-            if (found == 0) return;
-            MPI_Mrecv(frame.data(), static_cast<int>(r.longest), MPI_BYTE, &message, MPI_STATUS_IGNORE);
-            mpi_frame head;
-            std::memcpy(&head, frame.data(), sizeof head);
-            r.expected -= head.kind == mpi_frame::bye;
+    // Receives all frames that have come.
+    static void hear(remains& r) {
+        mpi_peers& peers = r.core.peers;
+        r.core.outgoing.reclaim([](int) {});
+        r.arrivals.start_poll();
+        while (const mpi_arrival* const a = r.arrivals.receive(r.core)) {
+            if (a->head.kind == mpi_frame::bye) peers.lose(a->from);
+            r.arrivals.put(a->handle);
         }
+        for (rank_t lost; peers.next_failed(lost); r.is_clean = false) peers.lose(lost);
+    }
+    // All that was sent has come, both ways.
+    static bool is_over(const remains& r) noexcept {
+        const mpi_group& g = r.core.group;
+        if (!r.core.outgoing.all_sent() || r.arrivals.is_receiving()) return false;
+        for (rank_t other = 0; other != g.size; ++other)
+            if (other != g.rank && !r.core.peers.is_lost(other)) return false;
+        return true;
     }
 };
 

@@ -17,6 +17,8 @@ public:
     // May throw; nothing below allocates.
     explicit mpi_peers(rank_t ranks) : peers_(ranks) { failed_.reserve(ranks); }
 
+    // Neither lost, nor has a call of MPI failed for it.
+    bool is_here(rank_t r) const noexcept { return peers_[r].now == stage::here; }
     bool is_lost(rank_t r) const noexcept { return peers_[r].now == stage::lost; }
     // Whether its loss was handed over to the user.
     bool is_reported(rank_t r) const noexcept { return peers_[r].reported; }
