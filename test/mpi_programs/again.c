@@ -2,6 +2,7 @@
 /* Short calls that are made again and again, with what may change between two of them that look alike: counts, roots,
    types, ops, buffers in place or apart or one on the other, a type or an op that is freed and whose handle stands for
    something else then, a communicator that is freed, threads. Every result is checked.
+   again apart: without buffers that lie one on the other, of which a call that is made twice has other results.
    again mismatch WHAT: calls that were made often; then rank 1 makes another one than the others. */
 #include <mpi.h>
 #include <pthread.h>
@@ -130,10 +131,10 @@ static void other_places(MPI_Comm comm, int turn) {
     if (turn % 2) MPI_Allreduce(rows[row], &rows[row][2], 2, MPI_LONG, MPI_SUM, comm); /* apart, after all */
 }
 
-static void twice(void* in, void* inout, int* n, MPI_Datatype* type) {
+static void sum(void* in, void* inout, int* n, MPI_Datatype* type) {
     int i;
     (void)type;
-    for (i = 0; i != *n; ++i) ((long*)inout)[i] += 2 * ((long*)in)[i];
+    for (i = 0; i != *n; ++i) ((long*)inout)[i] += ((long*)in)[i];
 }
 static void greatest(void* in, void* inout, int* n, MPI_Datatype* type) {
     int i;
@@ -164,11 +165,11 @@ static void handles(MPI_Comm comm, int turn) {
     MPI_Bcast(&value, 1, type, size - 1, comm);
     check(value == turn, "bcast of a type made again", turn);
     MPI_Type_free(&type);
-    MPI_Op_create(turn % 2 ? twice : greatest, 1, &op);
+    MPI_Op_create(turn % 2 ? sum : greatest, 1, &op);
     value = 1;
     MPI_Allreduce(&value, &result, 1, MPI_LONG, op, comm);
     MPI_Allreduce(&value, &result, 1, MPI_LONG, op, comm);
-    check(turn % 2 == 0 ? result == 1 : (size == 1 ? result == 1 : result > size), "allreduce by an op made again", turn);
+    check(result == (turn % 2 ? size : 1), "allreduce by an op made again", turn);
     MPI_Op_free(&op);
 }
 
@@ -212,7 +213,7 @@ int main(int argc, char** argv) {
         all_kinds(MPI_COMM_WORLD, turn, 1 + turn / 4 % 4, turn / 20 % size);
         all_kinds(MPI_COMM_WORLD, turn, 1, turn % size);
         types(MPI_COMM_WORLD, turn);
-        other_places(MPI_COMM_WORLD, turn);
+        if (argc == 1) other_places(MPI_COMM_WORLD, turn);
         handles(MPI_COMM_WORLD, turn);
     }
     for (turn = 0; turn != 12; ++turn) { /* communicators whose handles come back, of other ranks */
