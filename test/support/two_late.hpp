@@ -18,6 +18,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <thread>
 #include <vector>
@@ -161,10 +162,11 @@ bough::status another_order(T transport) {
 // All ranks reduce to rank 0 along a tree in which rank 1, which is late, is a child of rank 2, and then
 // `more` times to rank 0 directly. The leaves have ended the first reduction, and send rank 0 more than all
 // copies may take. So there is no room left when rank 2, for which rank 0 waits, runs ahead. `stage`: 1, the
-// room is full; 2, rank 2 has sent what it can.
+// room is full, or rank 0 has polled `turns` times (what tcp keeps needs no copies); 2, rank 2 has sent what
+// it can.
 template <class T>
 bough::status copies_of_others_in_the_way(T transport, const bough::early_limits& limits, int more,
-                                          std::atomic<int>& stage) {
+                                          std::atomic<int>& stage, int turns = std::numeric_limits<int>::max()) {
     using namespace bough;
     communicator comm{std::move(transport), {.timeout_ns = 20'000'000'000, .early = limits}};
     const rank_t me = comm.rank();
@@ -181,7 +183,8 @@ bough::status copies_of_others_in_the_way(T transport, const bough::early_limits
         for (auto& v : y) others.push_back(start_reduce(comm, std::span(v), plus{}, root{0}, flat{}));
     };
     if (me == 0) {
-        while (!one.poll() && comm.shared_session()->early_bytes() + 2'000 < limits.bytes) std::this_thread::yield();
+        const auto is_full = [&] { return comm.shared_session()->early_bytes() + 2'000 >= limits.bytes; };
+        for (int turn = 0; turn != turns && !one.poll() && !is_full(); ++turn) std::this_thread::yield();
         stage = one.done() ? 2 : 1;
         one.wait(s);
         if (!s) start();

@@ -244,3 +244,36 @@ TEST_CASE("one_sided: messages that stay with their sender leave blocks to older
 TEST_CASE("tcp: what is sent ahead leaves its room to older operations") {
     check_sent_ahead([](rank_t ranks) { return test_tcp::ends_of(ranks); });
 }
+
+namespace {
+
+template <class Make>
+void check_copies_of_others(const Make& make) {
+    for (const rank_t ranks : {rank_t{6}, rank_t{13}}) {
+        CAPTURE(ranks);
+        const early_limits limits{
+            .bytes_per_peer = 1 << 17, .bytes = std::uint64_t{ranks} << 15, .kept_bytes = 1 << 12};
+        std::atomic<int> stage{0};
+        for (const status& s : ends_of_all(make(ranks), [&](auto t) {
+                 return bough_test::copies_of_others_in_the_way(std::move(t), limits, 80, stage, 3'000);
+             }))
+            CHECK(s.code == errc::ok);
+    }
+}
+
+} // namespace
+
+TEST_CASE("shared_memory, one_sided, tcp: copies of other ranks leave room to a rank that is waited for") {
+    check_copies_of_others([](rank_t ranks) { return bough_test::shared_ends(ranks); });
+    check_copies_of_others(
+        [](rank_t ranks) { return bough_test::shared_ends(ranks, {.slots = 2, .eager_bytes = 24}); });
+    check_copies_of_others([](rank_t ranks) {
+        const one_sided_options options{.blocks = 4, .block_bytes = 2'048};
+        in_process_regions world(ranks, {.region_bytes = one_sided_bytes(ranks, options)});
+        std::vector<one_sided<in_process_regions::endpoint>> ends;
+        for (rank_t r = 0; r != ranks; ++r) ends.emplace_back(world.connect(r), options);
+        return ends;
+    });
+    check_copies_of_others(
+        [](rank_t ranks) { return test_tcp::ends_of(ranks, {.unexpected_bytes_per_peer = std::uint64_t{256} << 10}); });
+}
