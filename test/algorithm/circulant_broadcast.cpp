@@ -104,8 +104,8 @@ TEST_CASE("the four conditions hold") {
     for (const rank_t p : {1000u, 1023u, 1024u, 2047u, 4095u, 4096u, 4097u}) check_conditions(p);
 }
 
-TEST_CASE("the first two conditions hold for very many ranks") {
-    for (const rank_t p : {65537u, 1'000'003u, 3'000'000'001u, 0xffff'fffeu}) {
+TEST_CASE("the first three conditions hold for very many ranks") {
+    for (const rank_t p : {65537u, 99'999u, 1'000'003u, 7'654'321u, 3'000'000'001u, 0xffff'fffeu}) {
         const detail::circulant_skips skips(p);
         CAPTURE(p);
         for (std::uint64_t i = 0; i != 200; ++i) {
@@ -121,6 +121,7 @@ TEST_CASE("the first two conditions hold for very many ranks") {
             for (std::uint32_t k = 0; k != skips.rounds; ++k) {
                 const auto end = receives.begin() + k;
                 REQUIRE((sends[k] == b - q || std::find(receives.begin(), end, sends[k]) != end));
+                REQUIRE(sends[k] == detail::circulant_received_ahead(skips, r, k));
             }
         }
     }

@@ -10,12 +10,15 @@
 //   2. in q rounds r receives b(r) and all of -1 ... -q but b(r) - q; the root would receive -1 ... -q
 //   3. what r sends in round k is b(r) - q, or what it has received in an earlier one of the q rounds
 //   4. the root sends k in round k
-// The search walks sums of skips in depth first, largest first: the k-th block is found at the
-// largest sum, below the sum of the block before, that lies between s_k and s_{k+1} behind r; the
-// smallest skip of a sum is the baseblock of the rank there. A skip that has been used is unlinked.
-// O(q) sums for a receive schedule, q receive schedules for a send schedule.
+// The search walks sums of skips in depth first, largest first: the k-th block is found at a sum, below
+// the sum of the block before, that lies between s_k and s_{k+1} behind r; the smallest skip of a sum is
+// the baseblock of the rank there. A skip that has been used is unlinked. O(q) sums for a receive schedule.
+//
+// A send schedule follows from the place of the rank among those that have the same block, round by round
+// from the last one on. In few rounds it does not (at most 4, by the paper; on average less than one
+// of them); there the receiver's schedule says what is sent. O(q), too.
 // Source: Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv
-// 2312.11236, 2023; there a send schedule, too, takes O(q)
+// 2312.11236, 2023
 #ifndef BOUGH_ALGORITHM_DETAIL_CIRCULANT_ROUNDS_HPP
 #define BOUGH_ALGORITHM_DETAIL_CIRCULANT_ROUNDS_HPP
 
@@ -44,10 +47,10 @@ constexpr std::uint32_t baseblock(const circulant_skips& skips, rank_t r) noexce
 
 class receive_search {
 public:
-    // `r` counts from the root. Pre: r < size.
-    constexpr receive_search(const circulant_skips& skips, rank_t r) noexcept
-        : skips_(skips), q_(skips.rounds), base_(baseblock(skips, r)), target_(std::uint64_t{r} + skips[q_]),
-          found_sum_(2 * target_ + 1) {
+    // The first `wanted` blocks. `r` counts from the root. Pre: r < size, wanted <= skips.rounds.
+    constexpr receive_search(const circulant_skips& skips, rank_t r, std::uint32_t wanted) noexcept
+        : skips_(skips), q_(skips.rounds), wanted_(wanted), base_(baseblock(skips, r)),
+          target_(std::uint64_t{r} + skips[q_]), found_sum_(2 * target_ + 1) {
         // The skips that may be used, descending; `none` stands before the first and behind the last.
         std::uint32_t before = none;
         for (std::uint32_t e = q_ + 1; e-- != 0;)
@@ -58,14 +61,14 @@ public:
             }
         next_[before] = none;
         previous_[none] = before;
-        if (q_ != 0) descend(0, next_[none]);
+        if (!done()) descend(0, next_[none]);
     }
     constexpr const circulant_blocks& blocks() const noexcept { return blocks_; }
 
 private:
     static constexpr std::uint32_t none = 33;
 
-    constexpr bool done() const noexcept { return found_ == q_; }
+    constexpr bool done() const noexcept { return found_ == wanted_; }
     // Sums that may give the next block lie in [target - s_{k+1}, target - s_k], below the sum of
     // the last one.
     constexpr bool too_large(std::uint64_t sum) const noexcept {
@@ -78,22 +81,19 @@ private:
         for (; e != none; e = next_[e]) {
             const std::uint64_t longer = sum + skips_[e];
             if (too_large(longer)) continue;
-            descend(longer, next_[e]);
+            if (longer <= low()) descend(longer, next_[e]);
+            if (done() || sum > low()) return;
+            blocks_[found_++] = e == q_ ? static_cast<std::int32_t>(base_)
+                                        : static_cast<std::int32_t>(e) - static_cast<std::int32_t>(q_);
+            found_sum_ = longer;
+            next_[previous_[e]] = next_[e];
+            previous_[next_[e]] = previous_[e];
             if (done()) return;
-            if (!too_large(longer) && longer >= low()) {
-                blocks_[found_++] = e == q_ ? static_cast<std::int32_t>(base_)
-                                            : static_cast<std::int32_t>(e) - static_cast<std::int32_t>(q_);
-                found_sum_ = longer;
-                next_[previous_[e]] = next_[e];
-                previous_[next_[e]] = previous_[e];
-                if (done()) return;
-            }
-            if (sum > low()) return;
         }
     }
 
     const circulant_skips& skips_;
-    std::uint32_t q_;
+    std::uint32_t q_, wanted_;
     std::uint32_t base_;
     std::uint64_t target_;
     std::uint64_t found_sum_;
@@ -104,15 +104,38 @@ private:
 };
 
 constexpr circulant_blocks circulant_receives(const circulant_skips& skips, rank_t r) noexcept {
-    return receive_search(skips, r).blocks();
+    return receive_search(skips, r, skips.rounds).blocks();
+}
+// What the rank s_k ahead of r receives in round k.
+constexpr std::int32_t circulant_received_ahead(const circulant_skips& skips, rank_t r, std::uint32_t k) noexcept {
+    const rank_t size = skips[skips.rounds];
+    const rank_t to = r >= size - skips[k] ? r - (size - skips[k]) : r + skips[k];
+    return receive_search(skips, to, k + 1).blocks()[k];
 }
 constexpr circulant_blocks circulant_sends(const circulant_skips& skips, rank_t r) noexcept {
-    const rank_t size = skips[skips.rounds];
+    const std::uint32_t q = skips.rounds;
     circulant_blocks sends{};
-    for (std::uint32_t k = 0; k != skips.rounds; ++k) {
-        const rank_t to = r >= size - skips[k] ? r - (size - skips[k]) : r + skips[k];
-        sends[k] = circulant_receives(skips, to)[k];
+    if (r == 0) {
+        for (std::uint32_t k = 0; k != q; ++k) sends[k] = static_cast<std::int32_t>(k);
+        return sends;
     }
+    // Of the ranks that have `block`, this one is number `at`, and there are `end`.
+    const auto base = static_cast<std::int32_t>(baseblock(skips, r));
+    std::int32_t block = base;
+    std::uint64_t at = r, end = skips[q];
+    for (std::uint32_t k = q; --k != 0;) {
+        const std::uint64_t skip = skips[k];
+        const bool is_upper = at >= skip;
+        if (is_upper) block = static_cast<std::int32_t>(k) - static_cast<std::int32_t>(q);
+        const bool is_its = is_upper ? k == 1 || at > skip || end - skip < skips[k - 1]
+                                     : at + skip < end || end < skips[k - 1] || (k == 1 && base > 0);
+        sends[k] = is_its ? block : circulant_received_ahead(skips, r, k);
+        if (is_upper)
+            at -= skip, end -= skip;
+        else if (end > skip)
+            end = skip;
+    }
+    sends[0] = base - static_cast<std::int32_t>(q);
     return sends;
 }
 
