@@ -218,6 +218,26 @@ TEST_CASE("engine: errors name their step, and what is held can be released") {
     CHECK(f.port.log == "r1 r2 ");
 }
 
+TEST_CASE("engine: a held message is released once, also if that throws") {
+    struct poor_port : test::port {
+        void release(const held_message& held) {
+            port::release(held);
+            if (held.handle == 1) throw 1;
+        }
+    } poor;
+    fixture f({receive_step(1, all(scratch(0))), receive_step(2, all(scratch(1))),
+               combine_step(all(input), all(scratch(0)), all(output)),
+               combine_step(all(output), all(scratch(1)), all(output))},
+              true);
+    f.start();
+    const number seven = 7;
+    f.arrive(1, &seven, 1);    // held
+    f.arrive(0, &seven, 2, 7); // its length is wrong
+    CHECK_THROWS(f.engine().release_held(poor));
+    f.engine().release_held(poor);
+    CHECK(poor.log == "r2 r1 ");
+}
+
 TEST_CASE("engine: a message that is copied and was taken back is still released") {
     fixture f({receive_step(1, all(output))});
     f.start();

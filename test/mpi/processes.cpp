@@ -253,6 +253,51 @@ void poor_receiver(MPI_Comm world) {
     MPI_Barrier(world);
 }
 
+// There is no memory for a take. It can be tried again, and the announcement is used up once.
+void poor_taker(MPI_Comm world) {
+    bool is_told = true;
+    for (long few = 0; is_told; ++few) {
+        mpi link{world, {.window = 4, .eager_bytes = 0}};
+        const rank_t me = link.rank();
+        if (link.size() == 1) return;
+        std::vector<std::byte> there(100, std::byte{7}), here(100);
+        std::vector<std::uint64_t> handles;
+        int ends = 0;
+        const auto poll_until = [&](const auto& done) {
+            const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
+            while (!done() && link.now_ns() < last) {
+                std::array<event, 8> events;
+                const std::size_t found = link.poll(events);
+                for (const event& e : std::span(events).first(found)) {
+                    if (e.what == event::kind::arrived) handles.push_back(e.id);
+                    ends += e.what == event::kind::complete && e.code == errc::ok;
+                }
+            }
+            return done();
+        };
+        is_told = false;
+        if (me == 1) {
+            check(link.post_send(0, {}, there, 1) == posted::pending, "a long message is announced", 1);
+            check(poll_until([&] { return ends == 1; }), "it is taken", 1);
+            for (int i = 0; i != 2; ++i) send_short(link, 1);
+        } else if (me == 0) {
+            check(poll_until([&] { return !handles.empty(); }), "a long message comes", 0);
+            bough_test::until_failure = few;
+            try {
+                check(link.take(handles[0], here, 1) == posted::pending, "it is taken at once", 0);
+            } catch (const std::bad_alloc&) {
+                is_told = true;
+            }
+            bough_test::until_failure = -1;
+            if (is_told) check(link.take(handles[0], here, 1) == posted::pending, "it is taken at last", 0);
+            check(poll_until([&] { return ends == 1; }) && here == there, "the payload comes where it is wanted", 0);
+            check(poll_until([&] { return handles.size() == 3; }) && handles[1] != handles[2],
+                  "two messages lie in two places", 0);
+        }
+        MPI_Bcast(&is_told, 1, MPI_C_BOOL, 0, world);
+    }
+}
+
 // Operations of several communicators that each rank starts in an order of its own.
 void any_order(MPI_Comm world) {
     for (std::uint32_t seed = 1; seed != 4; ++seed) {
@@ -645,6 +690,7 @@ int main(int argc, char** argv) {
         slow_frame(MPI_COMM_WORLD, true);
         slow_frame_at_the_end(MPI_COMM_WORLD);
         poor_receiver(MPI_COMM_WORLD);
+        poor_taker(MPI_COMM_WORLD);
         any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <new>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -110,7 +111,45 @@ struct late_mailbox {
 };
 std::vector<std::byte> bytes_of(std::uint32_t number) { return std::vector<std::byte>(300, std::byte(number)); }
 
+// Releases messages, and then throws as often as `fails` says.
+struct poor_end : simulated::endpoint {
+    explicit poor_end(endpoint&& end) : endpoint(std::move(end)) {}
+    int fails = 0, releases = 0;
+    void release(std::uint64_t handle) {
+        endpoint::release(handle);
+        ++releases;
+        if (fails != 0 && fails-- != 0) throw std::bad_alloc();
+    }
+};
+
 } // namespace
+
+TEST_CASE("unexpected: a message is released once, also if the transport has no memory to tell its sender") {
+    simulated world(2, {.slots = 4});
+    poor_end mine(world.connect(0));
+    simulated::endpoint theirs = world.connect(1);
+    unexpected_messages<poor_end> early(mine, 2, {});
+    const std::uint64_t payload = 7;
+    REQUIRE(theirs.post_send(0, {}, std::as_bytes(std::span(&payload, 1)), 1) == posted::complete);
+    std::array<event, 1> found;
+    while (mine.poll(found) == 0) REQUIRE(world.advance());
+    mine.fails = 1;
+    SECTION("it is early") {
+        early.keep(found[0]);
+        CHECK_THROWS_AS(early.copy_all(true), std::bad_alloc);
+        early.copy_all(true);
+        CHECK(early.drop([](const event&) { return true; }) == 1);
+    }
+    SECTION("an operation holds it") {
+        held_message held;
+        held.peer = 1, held.handle = found[0].id, held.data = found[0].data, held.bytes = found[0].bytes;
+        CHECK_THROWS_AS(early.detach(held, true), std::bad_alloc);
+        CHECK(held.handle != found[0].id);
+        early.release(held.handle);
+    }
+    CHECK(mine.releases == 1);
+    CHECK(early.copied_bytes() == 0);
+}
 
 TEST_CASE("unexpected: a few messages of a sender stay where they landed; more are copied out, all of that sender's") {
     mailbox box({.in_place = 4});

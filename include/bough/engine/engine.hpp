@@ -215,7 +215,7 @@ public:
     requires EnginePort<std::remove_reference_t<Port>>
     void release_held(Port&& port) {
         for (held_message& held : memory_.held)
-            if (held.present) port.release(held), held.present = false;
+            if (held.present) held.present = false, port.release(held); // once, even if that throws
     }
 
 private:

@@ -142,12 +142,11 @@ public:
         e.id = held.handle;
         e.data = held.data;
         e.bytes = held.bytes;
-        if (is_here(e))
-            copy_out(e, false);
-        else if (!fetches || fetch(e, false) == none)
-            return;
-        held.handle = e.id;
-        held.data = is_copy(e.id) && copy_of(e.id).is_under_way ? nullptr : e.data;
+        const bool is_read = is_here(e);
+        if (is_read ? !copy_out(e, false) : !fetches || fetch(e, false) == none) return;
+        const std::uint64_t landed = std::exchange(held.handle, e.id);
+        held.data = copy_of(e.id).is_under_way ? nullptr : e.data;
+        if (is_read) transport_.release(landed);
     }
     // The upper half of the ids of its takes; and the first segment of messages that belong to no step of
     // an operation (control.hpp).
@@ -298,19 +297,23 @@ private:
         return std::exchange(free_[list], found.next_free);
     }
 
-    // Copies a message out. It stays where it is if there is no memory for a copy.
+    // Copies a message out. It stays where it is if there is no memory for a copy. What release() throws comes
+    // last: the message is released all the same, and its copy is here.
     void copy_out(detail::early_message& m) {
-        copy_out(m.what, true);
-        if (is_copy(m.what.id)) waiting_.leaves_transport(m);
+        const std::uint64_t landed = m.what.id;
+        if (!copy_out(m.what, true)) return;
+        waiting_.leaves_transport(m);
+        transport_.release(landed);
     }
-    void copy_out(event& e, bool is_early) {
+    // False: it stays. True: the caller releases it.
+    bool copy_out(event& e, bool is_early) {
         const std::uint32_t at = is_here(e) ? copy_for(e, is_early) : none;
-        if (at == none) return;
+        if (at == none) return false;
         copies_[at].is_void = !claim(e.id); // its sender took it back; a later claim will say so again
         if (e.bytes != 0 && !copies_[at].is_void)
             std::memcpy(copies_[at].bytes.data(), e.data, static_cast<std::size_t>(e.bytes));
-        transport_.release(e.id);
         becomes_copy(e, at, is_early);
+        return true;
     }
     // The same for a message whose payload is with its sender.
     BOUGH_COLD void fetch(detail::early_message& m) {
@@ -332,7 +335,8 @@ private:
         });
         if (result == posted::would_block) return put_back(at), none; // memory has run out
         copies_[at].is_under_way = result == posted::pending;
-        if (copies_[at].is_void = result == posted::failed; copies_[at].is_void) transport_.release(e.id);
+        copies_[at].is_void = result == posted::failed;
+        if (copies_[at].is_void) detail::ignore_exceptions([&] { transport_.release(e.id); }); // a claim will tell
         becomes_copy(e, at, is_early);
         return at;
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // The life of a long payload at its receiver, over a device that does what the test says.
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include "transport/rdma/scripted_messenger.hpp"
 #include <bough/transport/rdma/pulls.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -53,6 +55,31 @@ TEST_CASE("pulls: a payload has come when all its pieces were written") {
     CHECK(one.told(8) == errc::ok);
     CHECK_FALSE(one.pulls.written(second.ticket)); // nobody waits for that
     CHECK_FALSE(one.pulls.empty());
+}
+
+TEST_CASE("pulls: a take for which there is no memory has not happened") {
+    for (const bool writes : {true, false}) {
+        receiver one(writes);
+        (void)one.take(7);
+        one.pulls.lose(1);
+        if (!writes) one.pulls.failed(*one.device.asked.back().op);
+        REQUIRE(one.pulls.empty()); // the next one needs memory only for what it says
+        for (int words = 1; words != 32; ++words) one.core.out.say(1, fabric_frame::room); // all buffers are in use
+        const detail::fabric_announcement about{one.into.size(), one.heard, 0};
+        one.hear(1, fabric_frame::announcement, one.heard++, 0, 9, std::as_bytes(std::span(&about, 1)));
+        fabric_buffer& b = one.core.in.next();
+        const std::size_t asked = one.device.asked.size();
+        one.device.asked.reserve(100);
+        const std::uint32_t used = one.core.credits.used(1);
+        bough_test::until_failure = 0;
+        bough_test::fail_for_good = true;
+        CHECK_THROWS_AS(one.pulls.take(b, fabric_arrival(b), one.into, 8), std::bad_alloc);
+        bough_test::until_failure = -1;
+        bough_test::fail_for_good = false;
+        CHECK(one.device.asked.size() == asked);
+        CHECK(one.core.credits.used(1) == used);
+        CHECK(one.pulls.take(b, fabric_arrival(b), one.into, 8) == posted::pending);
+    }
 }
 
 TEST_CASE("pulls: where pieces travel as tagged messages, one is received after the other") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What leaves one rank: copies that are in short supply, and words that are said later.
 #include "support/catch.hpp"
+#include "support/counted_new.hpp"
 #include "transport/rdma/scripted_writer.hpp"
 #include <bough/transport/rdma/region_writes.hpp>
 
@@ -67,6 +68,19 @@ TEST_CASE("region_writes: a word that the device refuses is due until it is said
     CHECK(one.core.writes.say(1, ticket::answer, 5));
     CHECK_FALSE((one.core.writes.owes(1, ticket::answer) || one.core.writes.is_stalled()));
     CHECK((one.net.written.back().kind == ticket::answer && one.net.written.back().word == 5));
+}
+
+TEST_CASE("region_writes: a word for which there is no memory is due until it is said") {
+    writer one;
+    for (int copies = 0; copies != 32; ++copies) REQUIRE(one.core.writes.say(2, ticket::question, 1));
+    bough_test::until_failure = 0;
+    bool is_said = true;
+    CHECK_NOTHROW(is_said = one.core.writes.say(1, ticket::answer, 5));
+    bough_test::until_failure = -1;
+    CHECK_FALSE(is_said);
+    CHECK((one.core.writes.owes(1, ticket::answer) && one.core.writes.is_stalled()));
+    CHECK(one.core.writes.say(1, ticket::answer, 5));
+    CHECK_FALSE(one.core.writes.owes(1, ticket::answer));
 }
 
 TEST_CASE("region_writes: a lost rank is owed nothing but that its last word was heard") {

@@ -87,11 +87,13 @@ public:
         return found;
     }
 
+    // If memory runs out, nothing has happened.
     posted take(std::uint64_t handle, std::span<std::byte> into, std::uint64_t id) {
         const mpi_arrival& a = arrivals_[handle]; // stays as it is until the next frame comes
         const mpi_frame& head = a.head;
         const rank_t from = a.from;
         if (into.size() != head.bytes) return posted::failed;
+        core_.make_room(); // for what its sender is told
         if (head.kind == mpi_frame::message) {
             if (!into.empty()) std::memcpy(into.data(), a.payload(), into.size());
             use_up(handle);

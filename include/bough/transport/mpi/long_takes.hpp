@@ -25,15 +25,16 @@ public:
     // Pre: the core outlives the takes.
     explicit mpi_long_takes(mpi_rank_core& core) noexcept : core_(&core) {}
 
-    // Posts the receive. The caller then asks for the payload. False: MPI refuses.
+    // Posts the receive. The caller then asks for the payload. False: MPI refuses. If memory runs out, nothing
+    // has happened.
     bool post(rank_t from, std::uint32_t number, std::span<std::byte> into, std::uint64_t id) {
-        long_take t{.id = id, .from = from, .number = number, .bytes = into.size()};
+        takes_.push_back({.id = id, .from = from, .number = number, .bytes = into.size()});
         const mpi_bytes n(into.size());
         if (MPI_Irecv(into.data(), n.count, n.type, static_cast<int>(from), mpi_payload_tag(number), core_->group.comm,
-                      &t.request) != MPI_SUCCESS)
-            return false;
-        takes_.push_back(t);
-        return true;
+                      &takes_.back().request) == MPI_SUCCESS)
+            return true;
+        takes_.pop_back();
+        return false;
     }
     // The sender has taken a payload back.
     void refused(rank_t from, std::uint32_t number) {

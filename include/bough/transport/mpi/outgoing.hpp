@@ -22,20 +22,24 @@ class mpi_outgoing {
 public:
     explicit mpi_outgoing(std::size_t longest) : longest_(longest) {}
 
-    // False: MPI refuses. Calls failed(rank) for each earlier frame whose sending has failed.
+    // Makes room: sending the next frame allocates nothing. If memory runs out, nothing has changed. Calls
+    // failed(rank) for each earlier frame whose sending has failed.
+    template <class F>
+    void make_room(const F& failed) {
+        if (free_.empty()) reclaim(failed);
+        if (!free_.empty()) return;
+        mpi_buffer made(sizeof(mpi_frame) + longest_);
+        free_.reserve(made_ + 1); // before MPI has the memory
+        flying_.reserve(made_ + 1);
+        ++made_;
+        free_.push_back(std::move(made));
+    }
+    // False: MPI refuses. `failed` as above.
     template <class F>
     bool send(MPI_Comm comm, int to, const mpi_frame& frame, std::span<const std::byte> payload, const F& failed) {
-        if (free_.empty()) reclaim(failed);
-        flight f{{}, to, sent_ + 1};
-        if (free_.empty()) {
-            f.data = mpi_buffer(sizeof(mpi_frame) + longest_);
-            free_.reserve(made_ + 1); // before MPI has the memory
-            flying_.reserve(made_ + 1);
-            ++made_;
-        } else {
-            f.data = std::move(free_.back());
-            free_.pop_back();
-        }
+        make_room(failed);
+        flight f{std::move(free_.back()), to, sent_ + 1};
+        free_.pop_back();
         std::byte* const bytes = f.data.memory.get();
         std::memcpy(bytes, &frame, sizeof frame);
         if (!payload.empty()) std::memcpy(bytes + sizeof frame, payload.data(), payload.size());

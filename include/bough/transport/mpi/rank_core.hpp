@@ -24,8 +24,13 @@ struct mpi_rank_core {
     mpi_outgoing outgoing{0};
     due_events events;
 
+    // Makes room: the next say() allocates nothing. If memory runs out, nothing has happened.
+    void make_room() {
+        outgoing.make_room([this](int other) { peers.fail(static_cast<rank_t>(other)); });
+    }
     // Sends a frame. False: MPI refuses, and the peer has failed.
     bool say(rank_t to, mpi_frame head, std::span<const std::byte> payload = {}) {
+        make_room();
         head.used = credits.used(to);
         credits.told(to);
         const auto fails = [this](int other) { peers.fail(static_cast<rank_t>(other)); };

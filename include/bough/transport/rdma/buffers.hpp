@@ -25,7 +25,11 @@ public:
     fabric_buffer& operator[](std::uint32_t index) noexcept {
         return blocks_[index / per_block]->buffers[index % per_block];
     }
-    // Null: all are in use, or there is no memory for more. `beyond` allows more than the limit.
+    // So that the next get(true) allocates nothing. If memory runs out, nothing has happened.
+    void make_room() {
+        if (spare_.empty()) (void)grow();
+    }
+    // Null: all are in use, or no more memory may be registered. `beyond` allows more than the limit.
     fabric_buffer* get(bool beyond = false) {
         if (!beyond && in_use() >= (most_ + per_block - 1) / per_block * per_block) return nullptr;
         if (spare_.empty() && !grow()) return nullptr;

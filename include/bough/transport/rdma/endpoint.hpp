@@ -120,6 +120,7 @@ public:
         const fabric_arrival a(b);
         if (into.size() != a.bytes) return posted::failed;
         if (a.head.kind == fabric_frame::message) {
+            core_.out.make_room(); // it is not used up if memory runs out
             if (!into.empty()) std::memcpy(into.data(), b.memory + sizeof a.head, into.size());
             core_.in.use_up(b, a.head.from);
             core_.out.give_room(a.head.from);

@@ -65,6 +65,11 @@ public:
         if (r == fabric_result::ok) credits_->sent(to);
         return r;
     }
+    // So that the next say() allocates nothing. If memory runs out, nothing has happened.
+    void make_room() {
+        if (queue_.size() == queue_.capacity()) queue_.reserve(2 * queue_.size() + 8);
+        buffers_.make_room();
+    }
     // Sends a word now, or as soon as the device takes it.
     void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
         if (is_closed()) return;

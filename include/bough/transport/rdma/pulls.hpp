@@ -26,10 +26,11 @@ class fabric_pulls {
 public:
     explicit fabric_pulls(fabric_rank_core<Device>& core) noexcept : core_(&core) {}
 
-    // Asks for the payload that `b` announces.
+    // Asks for the payload that `b` announces. If memory runs out, nothing has happened.
     posted take(fabric_buffer& b, const fabric_arrival& a, std::span<std::byte> into, std::uint64_t id) {
         Device& device = *core_->device;
         const bool writes = core_->group.writes;
+        core_->out.make_room();
         auto t = list_.make(fabric_op::what::pull, a.head.from, id);
         t->number = a.number;
         t->into = into;

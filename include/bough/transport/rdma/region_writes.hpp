@@ -5,6 +5,7 @@
 #define BOUGH_TRANSPORT_RDMA_REGION_WRITES_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/rdma/buffers.hpp>
 #include <bough/transport/rdma/device.hpp>
@@ -70,11 +71,12 @@ public:
         b->length = first.size() + second.size();
         return write(*b, to, p, at, kind);
     }
-    // Writes a word into this rank's line of the peer's memory. If that is not possible now, the
-    // word is due.
+    // Writes a word into this rank's line of the peer's memory. If that is not possible now, or there is no
+    // memory for it, the word is due.
     bool say(rank_t to, fabric_ticket::what kind, std::uint64_t word) {
         peer& p = peers_[to];
-        fabric_buffer* const b = copies_.get(true);
+        fabric_buffer* b = nullptr;
+        ignore_exceptions([&] { b = copies_.get(true); });
         if (b == nullptr) return owe(to, kind), false;
         std::memcpy(b->memory, &word, b->length = sizeof word);
         const fabric_target at = place_of(to, fabric_region_memory::place_of_word(me_, kind));
