@@ -134,7 +134,7 @@ private:
     std::vector<std::unique_ptr<mpi_arrival>> list_; // by handle
     std::vector<std::uint64_t> spare_;               // handles
     std::vector<mpi_arrival*> coming_;               // frames that are being received, in the order of their coming
-    std::size_t next_ = 0;                           // of coming_, not yet looked at in this poll
+    std::size_t next_ = 0;                           // the first of coming_ that this poll has not looked at
     std::vector<std::uint32_t> held_;                // by rank: the last poll that found a slow frame of it
     std::uint32_t poll_ = 1;                         // the number of this poll; never 0
 };

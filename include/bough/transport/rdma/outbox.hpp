@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 // The frames that leave a rank: messages as credits and the device allow, and words, which are
 // queued if the device does not take them at once. All peers share the buffers of messages. A peer that
-// takes nothing, since it does not poll, keeps those of its messages. So each other peer may have one
-// message under way although all buffers are in use.
+// takes nothing, since it does not poll, keeps those of its messages. So a peer to which nothing is under
+// way may have one message more although all buffers are in use.
 #ifndef BOUGH_TRANSPORT_RDMA_OUTBOX_HPP
 #define BOUGH_TRANSPORT_RDMA_OUTBOX_HPP
 

@@ -5,7 +5,7 @@
 // Chunks and long messages are bounded per peer and per group: a link that may have no more reads no
 // long message before it is taken, and TCP stops its sender. What is behind that message may be what this
 // rank waits for. So other peers cannot bring it about: each has a share for long messages, whatever there is
-// of others. With the default options that is more than it sends ahead (bough/session/ahead.hpp).
+// of others. What it sends ahead beyond its share (bough/session/ahead.hpp), the session takes out.
 //
 // Short messages for which there is no chunk count, but nothing stops them: the window of each peer bounds
 // them. It also bounds the arrivals, because even a message of no bytes uses the window for its header
