@@ -65,13 +65,48 @@ enum class kind : std::uint8_t {
     scan,
     exscan,
     barrier,
+    reduce_scatterv,
+    gatherv,
+    scatterv,
+    multicast,
+    multicasts,
+    neighbour_allgather,
+    neighbour_alltoall,
+    neighbour_alltoallv,
+    allreduce_of_batch,
+    reduce_of_batch,
 };
-inline constexpr std::array<const char*, 13> kind_names{
-    "allreduce", "reduce", "broadcast", "reduce_scatter", "allgather", "allgatherv", "alltoall",
-    "alltoallv", "gather", "scatter",   "scan",           "exscan",    "barrier"};
-constexpr bool combines(kind k) {
-    return k == kind::allreduce || k == kind::reduce || k == kind::reduce_scatter || k == kind::scan ||
-           k == kind::exscan;
+inline constexpr std::array<const char*, 23> kind_names{"allreduce",
+                                                        "reduce",
+                                                        "broadcast",
+                                                        "reduce_scatter",
+                                                        "allgather",
+                                                        "allgatherv",
+                                                        "alltoall",
+                                                        "alltoallv",
+                                                        "gather",
+                                                        "scatter",
+                                                        "scan",
+                                                        "exscan",
+                                                        "barrier",
+                                                        "reduce_scatterv",
+                                                        "gatherv",
+                                                        "scatterv",
+                                                        "multicast",
+                                                        "multicasts",
+                                                        "neighbour_allgather",
+                                                        "neighbour_alltoall",
+                                                        "neighbour_alltoallv",
+                                                        "allreduce of a batch",
+                                                        "reduce of a batch"};
+constexpr bool combines(kind k) { // with one op
+    return k == kind::allreduce || k == kind::reduce || k == kind::reduce_scatter || k == kind::reduce_scatterv ||
+           k == kind::scan || k == kind::exscan;
+}
+constexpr bool may_expect_late_ranks(kind k) { return k == kind::allreduce || k == kind::reduce || k == kind::barrier; }
+constexpr bool is_of_batch(kind k) { return k == kind::allreduce_of_batch || k == kind::reduce_of_batch; }
+constexpr bool is_of_neighbours(kind k) {
+    return k == kind::neighbour_allgather || k == kind::neighbour_alltoall || k == kind::neighbour_alltoallv;
 }
 
 enum class form : std::uint8_t { blocking, started, bound };
@@ -80,7 +115,7 @@ inline constexpr std::array<const char*, 3> form_names{"", "start_", "bind_"};
 // Which communicator a call is made on.
 enum class place : std::uint8_t {
     world,
-    part,  // of a split: ranks of one colour, in an order of its own
+    part,  // ranks of one colour, in an order of its own: of a split, or of create_group
     named, // a duplicate whose calls have names, started in another order on each rank
 };
 inline constexpr std::array<const char*, 3> place_names{"world", "part", "named"};
@@ -91,14 +126,16 @@ struct call_plan {
     place where = place::world;
     std::uint8_t type = 0, op = 0; // of values.hpp
     bool in_place = false;
+    bool late_ranks = false; // as automatic{} has it
     int priority = 0;
     std::uint64_t root = 0;   // modulo the ranks
     std::size_t elements = 0; // of the whole call, about
-    std::uint64_t seed = 0;   // of its values
+    std::uint64_t seed = 0;   // of its values, and of its shape (shape.hpp)
     bool is_lie = false;      // this rank gives others
 };
 struct step_plan {
     bool has_part = false, has_named = false;
+    bool is_by_list = false; // the part is made by create_group, which its ranks alone call
     std::uint32_t colours = 1;
     std::uint64_t seed = 0;
     std::vector<call_plan> calls{};
@@ -164,6 +201,7 @@ inline call_plan draw_call(dice& d, const step_plan& in, const std::vector<std::
         c.how = form::started;
     }
     c.in_place = d.once_in(2);
+    c.late_ranks = may_expect_late_ranks(c.what) && d.once_in(4);
     c.priority = d.once_in(4) ? static_cast<int>(d.roll(5)) - 2 : 0;
     c.root = d.roll(1'000);
     c.elements = draw_length(d);
@@ -195,6 +233,7 @@ inline job_plan draw_job(std::uint64_t seed, const std::vector<std::uint8_t>& op
         step_plan s;
         s.has_part = d.once_in(3);
         s.has_named = d.once_in(3);
+        s.is_by_list = s.has_part && !s.has_named && d.once_in(2);
         s.colours = static_cast<std::uint32_t>(1 + d.roll(3));
         s.seed = d.roll(1'000'000);
         const std::size_t calls = 1 + d.roll(12);
@@ -225,10 +264,12 @@ inline job_plan draw_job(std::uint64_t seed, const std::vector<std::uint8_t>& op
 inline std::string describe(const call_plan& c, const char* type, const char* op) {
     std::string text =
         std::string(form_names[static_cast<std::size_t>(c.how)]) + kind_names[static_cast<std::size_t>(c.what)];
+    if (is_of_batch(c.what)) type = "elements";
     if (c.what != kind::barrier) text += " of about " + std::to_string(c.elements) + " " + type;
     if (combines(c.what)) text += std::string(", ") + op;
     text += std::string(", on ") + place_names[static_cast<std::size_t>(c.where)];
     if (c.in_place) text += ", in place";
+    if (c.late_ranks) text += ", for late ranks";
     if (c.priority != 0) text += ", priority " + std::to_string(c.priority);
     return text;
 }

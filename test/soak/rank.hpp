@@ -78,11 +78,7 @@ private:
         seat_.now = phase::playing;
         if (job_.planted == plant::leaves && is_victim()) throw gone{};
         while (job_.planted == plant::hangs && is_victim()) ::pause();
-        if (step.has_part) {
-            const std::uint64_t at = bough_test::mixed(step.seed + me_);
-            part = bough::split(*world_, static_cast<std::uint32_t>(at % step.colours),
-                                static_cast<std::uint32_t>(at >> 32 & 7), made);
-        }
+        if (step.has_part) part = make_part(step, made);
         if (!made && step.has_named) named = bough::duplicate(*world_, made);
         if (made) judge_failure("the making of a group", made, false);
         if (step.has_part || step.has_named) {
@@ -109,6 +105,22 @@ private:
         return (word & 2) != 0 || shrink();
     }
 
+    // Of the ranks of one colour, ordered by their keys.
+    std::optional<comm_type> make_part(const step_plan& step, bough::status& made) {
+        const auto color_of = [&](std::uint64_t drawn) { return static_cast<std::uint32_t>(drawn % step.colours); };
+        const auto key_of = [](std::uint64_t drawn) { return static_cast<std::uint32_t>(drawn >> 32 & 7); };
+        const auto drawn_for = [&](bough::rank_t r) { return bough_test::mixed(step.seed + world_->world_rank(r)); };
+        const std::uint64_t mine = drawn_for(world_->rank());
+        if (!step.is_by_list) return bough::split(*world_, color_of(mine), key_of(mine), made);
+        std::vector<std::pair<std::uint32_t, bough::rank_t>> ordered;
+        for (bough::rank_t r = 0; r != world_->size(); ++r)
+            if (const std::uint64_t drawn = drawn_for(r); color_of(drawn) == color_of(mine))
+                ordered.emplace_back(key_of(drawn), r);
+        std::sort(ordered.begin(), ordered.end());
+        std::vector<bough::rank_t> list;
+        for (const auto& [key, r] : ordered) list.push_back(r);
+        return bough::create_group(*world_, std::span<const bough::rank_t>(list), made);
+    }
     void make_calls(std::vector<std::unique_ptr<flight<comm_type>>>& flights) {
         const std::vector<std::size_t> order = order_of_calls(flights), waits = order_of_waits(flights);
         for (std::uint32_t k = 0; k != order.size(); ++k) {

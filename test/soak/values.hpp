@@ -6,6 +6,7 @@
 
 #include "support/process_collectives.hpp"
 #include "support/sample.hpp"
+#include <bough/batch.hpp>
 #include <bough/op/any_op.hpp>
 #include <bough/op/arithmetic.hpp>
 #include <bough/op/bitwise.hpp>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace soak {
@@ -33,7 +35,8 @@ struct best {
 struct op_kind {
     const char* name;
     bough::any_op op;
-    void (*fold)(std::byte* left, const std::byte* right, std::size_t count); // left = left op right
+    void (*fold)(std::byte* left, const std::byte* right, std::size_t count);              // left = left op right
+    void (*add)(bough::batch& to, const std::byte* in, std::byte* out, std::size_t count); // in == out: in place
 };
 struct type_kind {
     const char* name;
@@ -74,8 +77,16 @@ void fold(std::byte* left, const std::byte* right, std::size_t count) {
     }
 }
 template <class T, class O>
+void add(bough::batch& to, const std::byte* in, std::byte* out, std::size_t count) {
+    const std::span<T> results(reinterpret_cast<T*>(out), count);
+    if (in == out)
+        to.add(results, O{});
+    else
+        to.add(std::span<const T>(reinterpret_cast<const T*>(in), count), results, O{});
+}
+template <class T, class O>
 op_kind op_of(const char* name) {
-    return {name, bough::make_any_op<T>(O{}), fold<T, O>};
+    return {name, bough::make_any_op<T>(O{}), fold<T, O>, add<T, O>};
 }
 template <class T>
 type_kind type_of(const char* name, std::vector<op_kind> ops) {
