@@ -98,12 +98,12 @@ public:
             if (!into.empty()) std::memcpy(into.data(), a.payload(), into.size());
             use_up(handle);
             core_.give_room(from);
-            return lose_failed(), posted::complete;
+            return posted::complete;
         }
         if (core_.peers.is_lost(from) || !takes_.post(from, head.number, into, id)) return posted::failed;
         use_up(handle);
         core_.say(from, {.number = head.number, .kind = mpi_frame::go});
-        return lose_failed(), posted::pending;
+        return posted::pending; // poll() tells whom calls have failed for
     }
     // Only short messages can be claimed: a long one must be taken.
     bool claim(std::uint64_t handle) const noexcept { return arrivals_[handle].head.kind == mpi_frame::message; }
