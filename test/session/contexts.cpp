@@ -131,6 +131,24 @@ TEST_CASE("contexts: a rank alone lets go at once; one that leaves the group kee
     CHECK(all.reserve() == 2);
 }
 
+TEST_CASE(
+    "contexts: a communicator that was withdrawn is nobody's, and its number stays reserved until it is given back") {
+    const std::array<bough::rank_t, 2> members{5, 0};
+    contexts all;
+    REQUIRE(all.reserve() == 1);
+    all.open(1, members);
+    all.withdraw(1);
+    CHECK(all.members(1) == nullptr);
+    CHECK(all.first_member(1) == bough::no_rank);
+    CHECK_FALSE(all.is_closed(1));
+    CHECK_FALSE(all.claim(1));
+    all.give_back(1);
+    CHECK(all.reserve() == 1);
+    all.open(1, members); // nobody has let it go
+    CHECK_FALSE(all.close(1));
+    CHECK(all.let_go(1));
+}
+
 TEST_CASE("contexts: a member that makes no further call is missing in those that follow") {
     const std::array<bough::rank_t, 3> members{4, 0, 2};
     contexts all;

@@ -79,12 +79,13 @@ int begin(group& of, collective which, const Describe& describe, const Take& tak
           MPI_Request* request) {
     const setting is = world::get().is();
     // Results of the host and of bough are compared by blocking calls.
-    communicator* const ours = is == setting::check ? nullptr : of.use_later();
-    if (ours == nullptr) {
+    if (is == setting::check || !of.takes_later()) {
         const bool is_first = of.why() == reason::not_started && world::get().has_started();
         if (is == setting::report) count_passed_on(which, is_first ? reason::first : of.why(), form::nonblocking);
         return pass(request);
     }
+    communicator* const ours = of.use_later();
+    if (ours == nullptr) return MPI_ERR_NO_MEM;
     flight* const f = fresh();
     if (f == nullptr) {
         (void)ours->refuse({.code = bough::errc::no_resources});

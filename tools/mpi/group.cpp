@@ -32,10 +32,21 @@ void visit_members(MPI_Comm comm, const Visit& visit) {
     PMPI_Group_free(&all);
     PMPI_Group_free(&some);
 }
-bool is_of_this_job(MPI_Comm comm) noexcept {
+// False: a rank is not of this job.
+bool find_seat(MPI_Comm comm, seat& at) noexcept {
     bool all_are = true;
-    visit_members(comm, [&all_are](int r) { return all_are = r != MPI_UNDEFINED; });
+    visit_members(comm, [&](int r) {
+        all_are = r != MPI_UNDEFINED;
+        if (all_are) at.add(static_cast<bough::rank_t>(r));
+        return all_are;
+    });
     return all_are;
+}
+seat first_seat(MPI_Comm comm, const host_group& host) noexcept {
+    int rank = 0, size = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &size);
+    return {static_cast<bough::rank_t>(rank), static_cast<bough::rank_t>(size), host.number()};
 }
 std::vector<bough::rank_t> members_of(MPI_Comm comm) {
     std::vector<bough::rank_t> members;
@@ -60,7 +71,8 @@ communicator* group::make() noexcept {
     world& all = world::get();
     if (has_tried_ || !all.has_started() || !is_mpi_running()) return nullptr;
     has_tried_ = true;
-    if (!is_of_this_job(comm_)) {
+    seat at = first_seat(comm_, host_);
+    if (!find_seat(comm_, at)) {
         why_ = reason::other_job;
         return nullptr;
     }
@@ -70,7 +82,7 @@ communicator* group::make() noexcept {
         has_members = true;
     } catch (const std::bad_alloc&) { // the others are told by make()
     }
-    why_ = all.make(has_members ? &members_ : nullptr, host_, made_);
+    why_ = all.make(has_members ? &members_ : nullptr, at, host_, made_);
     return made_ ? &made_->blocking : nullptr;
 }
 

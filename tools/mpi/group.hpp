@@ -33,9 +33,10 @@ public:
         return make();
     }
     // For a nonblocking call, which must not wait until there is a communicator: there is one after
-    // the first use(). It is another one than that: the MPI itself makes nonblocking calls on the
-    // program's communicator whenever it makes progress, and blocking calls match by their order.
-    communicator* use_later() noexcept { return made_ ? &made_->nonblocking : nullptr; }
+    // the first use(). Null: this rank has no memory for it. Pre: takes_later().
+    communicator* use_later() noexcept { return world::get().make_later(members_, *made_); }
+    // Are nonblocking calls taken? Otherwise they are passed on, on all ranks.
+    bool takes_later() const noexcept { return made_.has_value(); }
     reason why() const noexcept { return why_; }
     void never(reason why) noexcept { why_ = why, has_tried_ = true; }
 

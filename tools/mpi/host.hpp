@@ -38,6 +38,8 @@ public:
     virtual bool find_greatest(std::uint32_t* numbers, int count) = 0; // of each number, over all ranks
     // The same, but it does not wait. The request is for PMPI_Test.
     virtual bool start_greatest(std::uint32_t* numbers, int count, MPI_Request& request) = 0;
+    // The same on all its ranks, and no other communicator of theirs has it now. 0: there is none.
+    virtual std::uint32_t number() const noexcept = 0;
 };
 
 } // namespace under_mpi

@@ -38,6 +38,7 @@ public:
     bool start_greatest(std::uint32_t* numbers, int count, MPI_Request& request) override {
         return PMPI_Iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request) == MPI_SUCCESS;
     }
+    std::uint32_t number() const noexcept override { return 0; } // a handle is of this rank alone
 
 private:
     MPI_Comm comm_;

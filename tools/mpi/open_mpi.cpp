@@ -42,6 +42,7 @@ public:
         return below_.coll_iallreduce(MPI_IN_PLACE, numbers, count, MPI_UINT32_T, MPI_MAX, comm_, &request,
                                       below_.coll_iallreduce_module) == MPI_SUCCESS;
     }
+    std::uint32_t number() const noexcept override { return comm_->c_contextid + 1; }
 
 private:
     ompi_communicator_t* comm_;

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "world.hpp"
 
-#include "end_job.hpp"
-#include <bough/core/deadline.hpp>
 #include <bough/error.hpp>
-#include <bough/os/clock.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/transport/composite/nodes.hpp>
 
@@ -23,7 +20,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace under_mpi {
@@ -72,51 +68,6 @@ bool is_done(const F& f) noexcept {
         return true;
     } catch (const std::exception&) {
         return false;
-    }
-}
-
-// If ranks cannot agree on how to go on, none can: some would go on with bough, and others without it.
-[[noreturn]] void end_job_saying(const char* why) noexcept {
-    std::fprintf(stderr, "bough: rank %u of MPI_COMM_WORLD: %s\n", world::get().rank(), why);
-    end_job(MPI_COMM_WORLD);
-    std::abort();
-}
-constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, has failed";
-
-// Of each number the greatest over all ranks.
-void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept {
-    if (!host.find_greatest(numbers.data(), static_cast<int>(numbers.size()))) end_job_saying(vote_failed);
-}
-// The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there
-// may be a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them.
-// A rank that is lost may have voted before, and ended the program: then the vote ends soon, too.
-void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base,
-          const std::vector<bough::rank_t>* members) noexcept {
-    constexpr std::uint64_t soon_ns = 5'000'000'000;
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (!host.start_greatest(numbers.data(), static_cast<int>(numbers.size()), request)) end_job_saying(vote_failed);
-    std::uint64_t last_ns = bough::deadline_after(bough::detail::steady_now_ns(), base.options().timeout_ns);
-    bough::rank_t lost = bough::no_rank;
-    for (std::uint32_t turn = 1;; ++turn) {
-        int is_over = 0;
-        if (PMPI_Test(&request, &is_over, MPI_STATUS_IGNORE) != MPI_SUCCESS) end_job_saying(vote_failed);
-        if (is_over != 0) return;
-        if (turn % 16 == 0) std::this_thread::yield();
-        if (turn % 256 != 0) continue;
-        is_done([&] { base.progress(); });
-        const std::uint64_t now_ns = bough::detail::steady_now_ns();
-        for (std::size_t i = 0; lost == bough::no_rank && members != nullptr && i != members->size(); ++i) {
-            if (!base.shared_session()->is_lost((*members)[i])) continue;
-            lost = (*members)[i];
-            last_ns = std::min(last_ns, now_ns + soon_ns);
-        }
-        if (now_ns <= last_ns) continue;
-        if (lost == bough::no_rank)
-            end_job_saying("a rank has not come to the first collective of a communicator by the deadline");
-        std::array<char, 120> why{};
-        std::snprintf(why.data(), why.size(),
-                      "rank %u is lost, and has not come to the first collective of a communicator", lost);
-        end_job_saying(why.data());
     }
 }
 
@@ -169,8 +120,6 @@ std::optional<link_base> join_link(host_wire& wire, bough::status& said) {
 }
 #endif
 
-bool is_broken(const part& its) { return its.blocking.poison() || its.nonblocking.poison(); }
-
 bool drive_host(void*, std::uint32_t idle) {
     // A rank that only just began to wait is mostly served within these polls.
     if (idle == 0 || idle > 8 || idle % 4 == 0) progress_host();
@@ -178,6 +127,13 @@ bool drive_host(void*, std::uint32_t idle) {
 }
 
 } // namespace
+
+// Only communicators tell other ranks that they let their number go. One that was given up is not used again.
+part::~part() {
+    if (number_of_later_ == bough::contexts::none || later_ || has_given_up_later_) return;
+    auto& session = *blocking.shared_session();
+    session.with_lock([&] { return session.contexts().give_back(number_of_later_), 0; });
+}
 
 world& world::get() { return never_destroyed<world>::get(); }
 
@@ -199,13 +155,14 @@ void world::start(host_group& host, bough::rank_t rank, bough::rank_t size, bool
     const bool has_place = is_done([&] { place = std::hash<std::string>()(name_of_node()); });
     const auto half = [](std::uint64_t n, int shift) { return static_cast<std::uint32_t>(n >> shift); };
     const std::uint64_t ends = deadline_ns.value_or(0);
-    std::array<std::uint32_t, 3 + 2 * 5> said{setting_ == setting::unknown, !deadline_ns, !has_place};
+    std::array<std::uint32_t, 4 + 2 * 5> said{setting_ == setting::unknown, !deadline_ns, !has_place, has_threads};
     const std::array<std::uint32_t, 5> same{static_cast<std::uint32_t>(setting_), half(ends, 0), half(ends, 32),
                                             half(place, 0), half(place, 32)};
-    for (std::size_t i = 0; i != same.size(); ++i) said[3 + 2 * i] = same[i], said[4 + 2 * i] = ~same[i];
+    for (std::size_t i = 0; i != same.size(); ++i) said[4 + 2 * i] = same[i], said[5 + 2 * i] = ~same[i];
     vote(host, said);
-    const auto differs = [&said](std::size_t i) { return said[3 + 2 * i] != ~said[4 + 2 * i]; };
+    const auto differs = [&said](std::size_t i) { return said[4 + 2 * i] != ~said[5 + 2 * i]; };
     const bool has_nodes = differs(3) || differs(4);
+    may_have_threads_ = said[3] != 0;
     is_in_charge_ = has_nodes ? is_for_nodes || !has_library_for_nodes : !is_for_nodes;
     if (!is_in_charge_) { // what is wrong, the other library says
         setting_ = setting::off;
@@ -229,7 +186,9 @@ void world::join(host_group& host, std::uint64_t deadline_ns) noexcept {
         std::optional<link_base> joined = join_link(wire, said);
         if (!joined) return;
         const bough::communicator_options options{.timeout_ns = deadline_ns, .while_waiting = {drive_host, nullptr}};
-        base_.emplace(link(std::move(*joined)), options);
+        communicator base(link(std::move(*joined)), options);
+        ballot::reserve(base);
+        base_.emplace(std::move(base));
     });
     const std::uint32_t who = wire.hear(!base_);
     if (who == 0) return;
@@ -260,13 +219,26 @@ communicator world::new_one(const std::vector<bough::rank_t>& members, std::uint
     return {base_->shared_session(), members, context, base_->options_among(members)};
 }
 
+communicator* world::make_later(const std::vector<bough::rank_t>& members, part& of) noexcept {
+    const std::scoped_lock held(later_mutex_);
+    if (of.later() != nullptr || of.has_given_up_later()) return of.later();
+    is_done([&] { of.make_later([&] { return new_one(members, of.number_of_later()); }); });
+    if (of.later() != nullptr) return of.later();
+    of.give_up_later();
+    bough::envelope first;
+    first.operation = 1;
+    first.context = of.number_of_later();
+    is_done([&] { base_->shared_session()->refuse(first, bough::errc::no_resources, members); });
+    return nullptr;
+}
+
 std::optional<part> world::take_kept(const std::vector<bough::rank_t>& members) noexcept {
     const std::scoped_lock held(mutex_);
     const auto found = kept_.find(members);
     if (found == kept_.end()) return std::nullopt;
     std::optional<part> taken;
     while (!taken && !found->second.empty()) {
-        if (!is_broken(found->second.back())) taken.emplace(std::move(found->second.back()));
+        if (!found->second.back().is_broken()) taken.emplace(std::move(found->second.back()));
         found->second.pop_back();
         --kept_count_;
     }
@@ -276,7 +248,7 @@ std::optional<part> world::take_kept(const std::vector<bough::rank_t>& members) 
 
 void world::give_back(const std::vector<bough::rank_t>& members, part&& made) noexcept {
     const std::scoped_lock held(mutex_);
-    if (!base_ || kept_count_ == most_kept || is_broken(made)) return;
+    if (!base_ || kept_count_ == most_kept || made.is_broken()) return;
     if (is_done([&] { kept_[members].push_back(std::move(made)); })) ++kept_count_;
 }
 
@@ -304,13 +276,6 @@ agreed agree(const Vote& vote, numbers mine, bool has_memory) noexcept {
     found.has_memory = all[4] == 0;
     return found;
 }
-template <class Vote>
-bool all_agree(const Vote& vote, bool mine) noexcept {
-    std::uint32_t disagrees = mine ? 0 : 1;
-    vote(std::span<std::uint32_t>(&disagrees, 1));
-    return disagrees == 0;
-}
-
 // The numbers that a rank has reserved of its session.
 template <class Session>
 class reservation {
@@ -321,23 +286,22 @@ public:
     ~reservation() { let_go(); }
 
     const numbers& has() const noexcept { return has_; }
-    void reserve(std::uint32_t least) {
+    // These ones, or greater ones if one of them is taken. `none`: any.
+    void take(const numbers& wanted) {
         let_go();
         of_.with_lock([&] {
-            has_.blocking = of_.contexts().reserve(least);
-            if (has_.blocking != bough::contexts::none) has_.nonblocking = of_.contexts().reserve(has_.blocking + 1u);
+            bough::contexts& all = of_.contexts();
+            std::uint32_t least = 1;
+            if (wanted.are_some()) {
+                if (all.claim(wanted.blocking)) has_.blocking = wanted.blocking;
+                if (all.claim(wanted.nonblocking)) has_.nonblocking = wanted.nonblocking;
+                if (has_.are_some()) return 0;
+                least = std::max(wanted.blocking, wanted.nonblocking) + 1u;
+            }
+            let_go();
+            has_.blocking = all.reserve(least);
+            if (has_.blocking != bough::contexts::none) has_.nonblocking = all.reserve(has_.blocking + 1u);
             return 0;
-        });
-    }
-    // These ones. False: one of them is taken.
-    bool claim(const numbers& wanted) {
-        let_go();
-        return of_.with_lock([&] {
-            if (!of_.contexts().claim(wanted.blocking)) return false;
-            has_.blocking = wanted.blocking;
-            if (!of_.contexts().claim(wanted.nonblocking)) return false;
-            has_.nonblocking = wanted.nonblocking;
-            return true;
         });
     }
     void keep() noexcept { has_ = {}; }
@@ -354,42 +318,46 @@ private:
 
 } // namespace
 
-// As fresh_context of bough/group.hpp finds a number, but two of them, and with the host's calls: there
-// is no communicator of these members yet. Numbers that are kept are taken on all members, so that what
-// one member kept is never new to another. A rank that runs out of memory goes on voting, and all give up
-// together.
-reason world::make(const std::vector<bough::rank_t>* members, host_group& host, std::optional<part>& made) noexcept {
+// Each rank makes a part of numbers that are free there, and proposes it. If all propose the same numbers, the
+// parts are good, which is nearly always so. Otherwise all try the greatest numbers next, or greater ones where
+// these are taken. As nobody uses a part that was not agreed on, it goes without a word to the others. A part
+// that was kept is proposed, too; its numbers are taken on all members, so that what one member kept is never
+// new to another. A rank that runs out of memory goes on voting, and all give up together.
+//
+// Only if several threads may make communicators of the same members at the same time, and nothing tells these
+// apart, the host counts the votes.
+reason world::make(const std::vector<bough::rank_t>* members, const seat& at, host_group& host,
+                   std::optional<part>& made) noexcept {
     auto& session = *base_->shared_session();
-    bool has_memory = members != nullptr;
-    if (has_memory) made = take_kept(*members);
+    bool has_memory = members != nullptr, is_kept = false;
+    if (has_memory)
+        if (std::optional<part> kept = take_kept(*members)) made.emplace(std::move(*kept)), is_kept = true;
     reservation mine(session);
-    const auto among = [&](std::span<std::uint32_t> said) { vote(host, said, *base_, members); };
-    for (std::uint32_t least = 1;;) {
-        if (!made && has_memory) has_memory = is_done([&] { mine.reserve(least); });
-        const agreed on = agree(
-            among, made ? numbers{made->blocking.context(), made->nonblocking.context()} : mine.has(), has_memory);
-        if (on.has_memory && on.are_same && made) return reason::none;
-        if (made) give_back(*members, std::move(*made));
+    ballot votes(*base_, at);
+    const bool is_by_host = may_have_threads_ && host.number() == 0;
+    const auto among = [&](std::span<std::uint32_t> said) {
+        is_by_host ? vote(host, said, *base_, members) : votes.cast(said);
+    };
+    for (numbers wanted;;) {
+        if (!made && has_memory)
+            has_memory = is_done([&] {
+                mine.take(wanted);
+                if (!mine.has().are_some()) return;
+                made.emplace(new_one(*members, mine.has().blocking), mine.has().nonblocking);
+            });
+        const agreed on =
+            agree(among, made ? numbers{made->blocking.context(), made->number_of_later()} : mine.has(), has_memory);
+        if (on.has_memory && on.are_same && made) {
+            mine.keep();
+            return reason::none;
+        }
+        if (made && is_kept) give_back(*members, std::move(*made));
+        if (made && !is_kept) made->withdraw();
         made.reset();
+        is_kept = false;
         if (!on.has_memory) return reason::no_memory;
         if (!on.greatest.are_some()) return reason::too_many;
-        if (!on.are_same) {
-            bool is_mine = false;
-            has_memory = is_done([&] { is_mine = mine.claim(on.greatest); });
-            if (!all_agree(among, is_mine)) {
-                least = std::max(on.greatest.blocking, on.greatest.nonblocking) + 1u;
-                continue;
-            }
-        }
-        const bool is_made = is_done([&] {
-            communicator blocking = new_one(*members, on.greatest.blocking);
-            made.emplace(part{std::move(blocking), new_one(*members, on.greatest.nonblocking)});
-        });
-        if (is_made) mine.keep();
-        if (all_agree(among, is_made)) return reason::none;
-        made.reset();
-        mine.keep(); // the others may have used the numbers already
-        return reason::no_memory;
+        wanted = on.greatest;
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef BOUGH_TOOLS_MPI_WORLD_HPP
 #define BOUGH_TOOLS_MPI_WORLD_HPP
 
+#include "ballot.hpp"
 #include "host.hpp"
 #include "link.hpp"
 #include "never_destroyed.hpp"
@@ -11,21 +12,54 @@
 #include "setting.hpp"
 #include <bough/communicator.hpp>
 #include <bough/core/status.hpp>
+#include <bough/session/contexts.hpp>
 
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace under_mpi {
 
-using communicator = bough::communicator<link>;
-
 // What a communicator of the program has of bough. Nonblocking calls have their own, since the MPI itself
-// makes some on the program's communicator whenever it makes progress, and calls match by their order.
-struct part {
-    communicator blocking, nonblocking;
+// makes some on the program's communicator whenever it makes progress, and calls match by their order. It
+// has its number from the beginning, but is made at the first of them: most programs make none.
+class part {
+public:
+    part(communicator&& its, std::uint16_t number_of_later) noexcept
+        : blocking(std::move(its)), number_of_later_(number_of_later) {}
+    part(part&& other) noexcept
+        : blocking(std::move(other.blocking)), later_(std::move(other.later_)),
+          number_of_later_(std::exchange(other.number_of_later_, bough::contexts::none)),
+          has_given_up_later_(other.has_given_up_later_) {}
+    part& operator=(part&&) = delete;
+    ~part();
+
+    communicator blocking;
+    std::uint16_t number_of_later() const noexcept { return number_of_later_; }
+    // For nonblocking calls; null: there is none yet.
+    communicator* later() noexcept { return later_ ? &*later_ : nullptr; }
+    template <class Make>
+    void make_later(const Make& make) { // make() -> communicator
+        later_.emplace(make());
+    }
+    // No other rank knows of it, and none ever will. Its numbers are its maker's again.
+    void withdraw() noexcept {
+        auto& session = *blocking.shared_session();
+        session.with_lock([&] { session.contexts().withdraw(blocking.context()); });
+        number_of_later_ = bough::contexts::none;
+    }
+    // This rank had no memory for it.
+    bool has_given_up_later() const noexcept { return has_given_up_later_; }
+    void give_up_later() noexcept { has_given_up_later_ = true; }
+    bool is_broken() const { return has_given_up_later_ || blocking.poison() || (later_ && later_->poison()); }
+
+private:
+    std::optional<communicator> later_;
+    std::uint16_t number_of_later_;
+    bool has_given_up_later_ = false;
 };
 
 class world {
@@ -46,9 +80,14 @@ public:
     bough::rank_t rank() const noexcept { return rank_; }
     bough::rank_t size() const noexcept { return size_; }
 
-    // Collective over the members (ranks of MPI_COMM_WORLD), whose host_group it is. Null: this rank had no
-    // memory for their numbers. All ranks get a part, or none does, for the reason that is returned.
-    reason make(const std::vector<bough::rank_t>* members, host_group& host, std::optional<part>& made) noexcept;
+    // Collective over the members (ranks of MPI_COMM_WORLD), whose host_group it is, and among whom this rank has
+    // that seat. Null: this rank had no memory for their numbers. All ranks get a part, or none does, for the
+    // reason that is returned.
+    reason make(const std::vector<bough::rank_t>* members, const seat& at, host_group& host,
+                std::optional<part>& made) noexcept;
+    // Its communicator for nonblocking calls. Null: this rank has no memory for it, and the others have been
+    // told that it has given up their first call.
+    communicator* make_later(const std::vector<bough::rank_t>& members, part& of) noexcept;
     // Keeps it for the next group of the same members, if there is room.
     void give_back(const std::vector<bough::rank_t>& members, part&& made) noexcept;
 
@@ -62,8 +101,10 @@ private:
 
     bool is_in_charge_ = !is_for_nodes; // until start() knows
     setting setting_ = setting::off;
+    bool may_have_threads_ = false; // MPI_THREAD_MULTIPLE, on some rank
     bough::rank_t rank_ = 0, size_ = 1;
     std::optional<communicator> base_; // holds the session
+    thread_mutex later_mutex_;         // of parts' communicators for nonblocking calls
     std::mutex mutex_;                 // of what follows
     std::map<std::vector<bough::rank_t>, std::vector<part>> kept_;
     std::size_t kept_count_ = 0;

@@ -63,6 +63,15 @@ public:
         c.is_open = c.reserved = true;
         find_incomplete();
     }
+    // This rank has no communicator with this number after all, and its destructor tells nobody of it; the
+    // number stays reserved. Pre: open(), and no other member knows of the communicator.
+    void withdraw(std::uint16_t context) noexcept {
+        per_context& c = all_[context];
+        c.is_open = false;
+        c.members = {};
+        c.first = no_rank;
+        find_incomplete();
+    }
     // The rank leaves the group with this communicator: nobody is told, and the number is not used again.
     void leave(std::uint16_t context) noexcept {
         per_context& c = closed(context);

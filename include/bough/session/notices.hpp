@@ -34,6 +34,12 @@ struct notices {
     letting_go<T> end_of;
 
     void take(control_message&& m) {
+        hear(m);
+        messages.recycle(std::move(m.bytes)); // if it was not kept: memory may be reserved for the next ones
+    }
+
+private:
+    void hear(control_message& m) {
         if (!members.is_of_epoch(m.tag)) return;
         waiting.hear();
         if (m.tag.segment == control_segment) return messages.keep(std::move(m));

@@ -310,7 +310,7 @@ public:
     // open_communicator(). `is_last`: this rank leaves the group with it, and need not tell the others.
     void let_go_of_communicator(std::uint16_t context, bool is_last) {
         const lock_guard held = hold();
-        if (forked()) return;
+        if (forked() || core_.contexts().members(context) == nullptr) return; // it was withdrawn
         if (is_last) return core_.contexts().leave(context);
         core_.end_calls(context, true);
         ring_for_the_rest();

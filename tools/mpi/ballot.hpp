@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSL-1.0
+// Votes among the ranks of a communicator that has no part of bough yet: by messages of bough's session, in
+// which all ranks of MPI_COMM_WORLD are, or by the host's allreduce. If ranks cannot agree on how to go on,
+// none can: some would go on with bough, and others without it. So the job ends with a sentence then.
+#ifndef BOUGH_TOOLS_MPI_BALLOT_HPP
+#define BOUGH_TOOLS_MPI_BALLOT_HPP
+
+#include "host.hpp"
+#include "link.hpp"
+#include <bough/communicator.hpp>
+#include <bough/core/rank.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace under_mpi {
+
+using communicator = bough::communicator<link>;
+
+// Between which ranks of MPI_COMM_WORLD this one stands: the ranks of a communicator are a tree. Votes go up in
+// it, and the outcome comes down. It takes no memory, so that a rank that has none can vote.
+class seat {
+public:
+    static constexpr std::size_t most_below = 16;
+
+    // `rank` and `size`: of the communicator. `number`: that of host_group.
+    seat(bough::rank_t rank, bough::rank_t size, std::uint32_t number) noexcept
+        : rank_(rank), size_(size), key_(std::uint64_t{number} << 32 ^ size) {}
+    // For each rank of the communicator, in order: its rank in MPI_COMM_WORLD.
+    void add(bough::rank_t its) noexcept;
+
+    // What all members have in common, and no other communicator whose first collective a member may be in.
+    std::uint64_t key() const noexcept { return key_; }
+    bough::rank_t above() const noexcept { return above_; } // no_rank: this one is the first
+    std::span<const bough::rank_t> below() const noexcept { return {below_.data(), below_count_}; }
+    // Does the rank above this one, or that at below()[i], wait for further ranks?
+    bool waits_above() const noexcept { return size_ > 2; }
+    bool waits_below(std::size_t i) const noexcept { return most_below * (most_below * rank_ + 1 + i) + 1 < size_; }
+
+private:
+    std::size_t rank_, size_, added_ = 0;
+    std::uint64_t key_;
+    bough::rank_t above_ = bough::no_rank;
+    std::array<bough::rank_t, most_below> below_{};
+    std::size_t below_count_ = 0;
+};
+
+// The votes by which the part of one communicator is made. All its ranks cast the same ones.
+class ballot {
+public:
+    static constexpr std::size_t most_numbers = 5;
+
+    // `base`: the communicator of all ranks.
+    ballot(communicator& base, const seat& at) noexcept : base_(base), at_(at) {}
+    // Of each number the greatest over all ranks.
+    void cast(std::span<std::uint32_t> numbers) noexcept;
+
+    // So that votes need no memory later, but for those of several threads at once. It may throw.
+    static void reserve(communicator& base);
+
+private:
+    struct message;
+    static bough::envelope tag() noexcept;
+    template <class F>
+    void wait(const F& is_over) noexcept;
+    void send(bough::rank_t to, bool is_outcome, std::span<const std::uint32_t> numbers) noexcept;
+    // Calls use(rank, numbers) for the messages of this vote that have come. True: it is used up.
+    template <class F>
+    void hear(bool is_outcome, const F& use);
+    void gather(std::span<std::uint32_t> numbers) noexcept;
+    void learn(std::span<std::uint32_t> numbers) noexcept;
+
+    communicator& base_;
+    const seat& at_;
+    std::uint32_t votes_ = 0;
+};
+
+// By the host. Of each number the greatest over all ranks.
+void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept;
+// The same among ranks that have a session of bough in common: it tells of ranks that are lost, and there
+// may be a deadline. `members`: their numbers in MPI_COMM_WORLD; null: this rank has no memory for them.
+void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base,
+          const std::vector<bough::rank_t>* members) noexcept;
+
+} // namespace under_mpi
+
+#endif
