@@ -213,9 +213,6 @@ void world::stop() noexcept {
 }
 
 communicator world::new_one(const std::vector<bough::rank_t>& members, std::uint16_t context) {
-    bool is_whole = members.size() == size_;
-    for (bough::rank_t r = 0; is_whole && r != size_; ++r) is_whole = members[r] == r;
-    if (is_whole) return {base_->shared_session(), {}, context, base_->options()};
     return {base_->shared_session(), members, context, base_->options_among(members)};
 }
 
