@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Memory runs out at any one allocation of one rank, in calls of every kind that take lists: the call ends with an error
 // there, and nowhere with a wrong answer. (allreduce: allocation.cpp)
-// Compiled alone: it replaces operator new.
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include <bough/allgather.hpp>
