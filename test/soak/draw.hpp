@@ -28,8 +28,8 @@ private:
     std::uint64_t state_;
 };
 
-enum class link : std::uint8_t { in_process, shared_memory, tcp, composite };
-inline constexpr std::array<const char*, 4> link_names{"in_process", "shared_memory", "tcp", "composite"};
+enum class link : std::uint8_t { in_process, shared_memory, tcp, composite, one_sided };
+inline constexpr std::array<const char*, 5> link_names{"in_process", "shared_memory", "tcp", "composite", "one_sided"};
 
 enum class fault : std::uint8_t {
     none,
@@ -251,6 +251,7 @@ inline job_plan draw_job(std::uint64_t seed, const std::vector<std::uint8_t>& op
     if (job.fault == fault::cancelled) { // what is cancelled is in flight, and breaks nothing else
         call_plan& c = job.steps[job.step].calls[job.call];
         c.how = form::started;
+        c.late_ranks = false; // such a call ends its communicator
         if (c.where == place::named) c.where = place::world;
     }
     if (job.fault == fault::stopped) { // all that wait for the rank do so at the same time

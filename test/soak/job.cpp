@@ -167,6 +167,7 @@ int run(const job_plan& job, const std::string& folder) {
             case link::in_process: return play_over_in_process(job, seats, folder);
             case link::shared_memory: return play_over_shared_memory(job, seats.of(me), wire, recording_of(folder, me));
             case link::tcp: return play_over_tcp(job, seats.of(me), wire, recording_of(folder, me));
+            case link::one_sided: return play_over_one_sided(job, seats.of(me), wire, recording_of(folder, me));
             case link::composite: return play_over_composite(job, seats.of(me), wire, recording_of(folder, me));
             }
         });

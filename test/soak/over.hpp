@@ -22,6 +22,9 @@ void play_over_tcp(const job_plan& job, seat& mine, bough_test::processes::wire&
 // Shared memory in each of two halves, tcp between them.
 void play_over_composite(const job_plan& job, seat& mine, bough_test::processes::wire& wire,
                          const std::string& recording);
+// Remote writes into shared memory.
+void play_over_one_sided(const job_plan& job, seat& mine, bough_test::processes::wire& wire,
+                         const std::string& recording);
 // Each rank is a thread of this process.
 void play_over_in_process(const job_plan& job, const board& seats, const std::string& folder);
 

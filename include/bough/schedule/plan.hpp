@@ -27,7 +27,7 @@ constexpr status check_group(const dimensions& at) noexcept {
 }
 // What is wrong with a group, or what the algorithm refuses, if anything.
 template <Algorithm A>
-constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept {
+constexpr status check_plan(const A& algorithm, const dimensions& at) noexcept(noexcept(algorithm.check(at))) {
     if (const status bad = check_group(at)) return bad;
     return algorithm.check(at);
 }
