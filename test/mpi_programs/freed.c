@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* Makes many communicators at once, with one call on each, and frees them; and again: freed ROUNDS [of a part]. More than
-   bough keeps, so their numbers must come back, or it would run out of them after 34 rounds. */
+   bough keeps, so their numbers must come back, or it would run out of them after 151 rounds. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { at_once = 2000 };
+enum { at_once = 500 };
 
 int main(int argc, char** argv) {
     static MPI_Comm all[at_once];
