@@ -525,3 +525,26 @@ TEST_CASE("memory runs out at any one allocation while a communicator is made: i
     }
     CHECK(refused > 3);
 }
+
+TEST_CASE("memory that is reserved for messages between sessions serves those that are heard at once, too") {
+    in_process world{2};
+    communicator zero{world.connect(0)}, one{world.connect(1)};
+    session<in_process::endpoint>& hears = *one.shared_session();
+    hears.with_lock([&] { return hears.messages().reserve(1, 200), 0; });
+    const std::vector<rank_t> both{0, 1};
+    constexpr std::uint32_t warm = 9; // the list of refused calls has room for 16 then
+    for (std::uint32_t turn = 1; turn != 16; ++turn) {
+        CAPTURE(turn);
+        envelope call;
+        call.context = 7;
+        call.operation = turn;
+        zero.shared_session()->refuse(call, errc::no_resources, both);
+        for (int i = 0; i != 4; ++i) zero.progress();
+        until_failure = turn <= warm ? -1 : 0;
+        bough_test::fail_for_good = turn > warm;
+        for (int i = 0; i != 4; ++i) one.progress();
+        until_failure = -1;
+        bough_test::fail_for_good = false;
+        CHECK_FALSE(one.poison());
+    }
+}
