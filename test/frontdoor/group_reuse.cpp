@@ -328,3 +328,40 @@ TEST_CASE("create_group: a member that dies is an error on the others") {
     });
     CHECK(seen.count == 0);
 }
+
+TEST_CASE("a rank without memory for a communicator refuses its first call: no other one with its number hears of it") {
+    in_process world{4};
+    const communicator_options patient{.timeout_ns = 20'000'000'000};
+    communicator zero{world.connect(0)}, one{world.connect(1)}, two{world.connect(2)}, three{world.connect(3)};
+    const auto all_progress = [&] {
+        for (int turn = 0; turn != 20; ++turn)
+            for (auto* comm : {&zero, &one, &two, &three}) comm->progress();
+    };
+    constexpr std::uint16_t number = 1; // of both halves
+    const list low{0, 1}, high{2, 3};
+    auto& poor = *zero.shared_session();
+    poor.with_lock([&] {
+        CHECK(poor.contexts().claim(number));
+        poor.contexts().open(number, low); // else the session does not know whom to tell
+    });
+    std::optional<communicator<in_process::endpoint>> its{std::in_place, one.shared_session(), low, number, patient};
+    communicator other{two.shared_session(), high, number, patient};
+    communicator same{three.shared_session(), high, number, patient};
+    {
+        operation begun = start_barrier(*its);
+        all_progress();
+        poor.refuse({.operation = 1, .context = number}, errc::no_resources, low);
+        all_progress();
+        status s;
+        begun.wait(s);
+        CHECK(s.cause == errc::no_resources);
+    }
+    CHECK_FALSE(other.poison());
+    CHECK_FALSE(same.poison());
+
+    poor.let_go_of_communicator(number, false);
+    its.reset();
+    all_progress();
+    for (auto* comm : {&zero, &one})
+        CHECK(comm->shared_session()->with_lock([&] { return comm->shared_session()->contexts().claim(number); }));
+}

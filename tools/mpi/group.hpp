@@ -32,8 +32,8 @@ public:
             return &made_->blocking;
         return make();
     }
-    // For a nonblocking call, which must not wait until there is a communicator: there is one after
-    // the first use(). Null: this rank has no memory for it. Pre: takes_later().
+    // For a nonblocking call, which must not wait for other ranks: they have agreed on its number in the first
+    // use(). Null: this rank has no memory for it. Pre: takes_later().
     communicator* use_later() noexcept { return world::get().make_later(members_, *made_); }
     // Are nonblocking calls taken? Otherwise they are passed on, on all ranks.
     bool takes_later() const noexcept { return made_.has_value(); }
@@ -50,8 +50,8 @@ private:
     host_group& host_;
     bool has_tried_ = false;
     reason why_ = reason::not_started;
-    std::optional<part> made_;
     std::vector<bough::rank_t> members_;
+    std::optional<part> made_; // goes before its members
     frame frame_;
     lately lately_;
 };

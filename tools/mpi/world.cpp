@@ -128,11 +128,23 @@ bool drive_host(void*, std::uint32_t idle) {
 
 } // namespace
 
-// Only communicators tell other ranks that they let their number go. One that was given up is not used again.
+// A number of which no rank has heard goes without a word. Of one that was given up the others have.
 part::~part() {
-    if (number_of_later_ == bough::contexts::none || later_ || has_given_up_later_) return;
+    if (number_of_later_ == bough::contexts::none || later_) return;
     auto& session = *blocking.shared_session();
-    session.with_lock([&] { return session.contexts().give_back(number_of_later_), 0; });
+    if (has_given_up_later_)
+        session.let_go_of_communicator(number_of_later_, false);
+    else
+        session.with_lock([&] { session.contexts().give_back(number_of_later_); });
+}
+void part::give_up_later(const std::vector<bough::rank_t>& members) noexcept {
+    has_given_up_later_ = true;
+    auto& session = *blocking.shared_session();
+    session.with_lock([&] { session.contexts().open(number_of_later_, members); }); // allocates nothing
+    bough::envelope first;
+    first.operation = 1;
+    first.context = number_of_later_;
+    is_done([&] { session.refuse(first, bough::errc::no_resources, members); });
 }
 
 world& world::get() { return never_destroyed<world>::get(); }
@@ -221,11 +233,7 @@ communicator* world::make_later(const std::vector<bough::rank_t>& members, part&
     if (of.later() != nullptr || of.has_given_up_later()) return of.later();
     is_done([&] { of.make_later([&] { return new_one(members, of.number_of_later()); }); });
     if (of.later() != nullptr) return of.later();
-    of.give_up_later();
-    bough::envelope first;
-    first.operation = 1;
-    first.context = of.number_of_later();
-    is_done([&] { base_->shared_session()->refuse(first, bough::errc::no_resources, members); });
+    of.give_up_later(members);
     return nullptr;
 }
 

@@ -53,7 +53,9 @@ public:
     }
     // This rank had no memory for it.
     bool has_given_up_later() const noexcept { return has_given_up_later_; }
-    void give_up_later() noexcept { has_given_up_later_ = true; }
+    // Refuses its first call. The session knows the members from then on, so that what becomes of that call is
+    // told to these alone: other ranks may use the number for others. They must outlive the part.
+    void give_up_later(const std::vector<bough::rank_t>& members) noexcept;
     bool is_broken() const { return has_given_up_later_ || blocking.poison() || (later_ && later_->poison()); }
 
 private:
