@@ -63,7 +63,7 @@ public:
         c.is_open = c.reserved = true;
         find_incomplete();
     }
-    // This rank has no communicator with this number after all, and its destructor tells nobody of it; the
+    // The communicator of this rank with this number will go without a word: its destructor tells nobody. The
     // number stays reserved. Pre: open(), and no other member knows of the communicator.
     void withdraw(std::uint16_t context) noexcept {
         per_context& c = all_[context];

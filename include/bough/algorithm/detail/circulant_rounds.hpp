@@ -14,9 +14,10 @@
 // the sum of the block before, that lies between s_k and s_{k+1} behind r; the smallest skip of a sum is
 // the baseblock of the rank there. A skip that has been used is unlinked. O(q) sums for a receive schedule.
 //
-// A send schedule follows from the place of the rank among those that have the same block, round by round
-// from the last one on. In few rounds it does not (at most 4, by the paper; on average less than one
-// of them); there the receiver's schedule says what is sent. O(q), too.
+// A send schedule is found from its last round to its first. In round k the ranks in view are cut at s_k,
+// and the part that has r stays in view. If it is the upper one, r sends k - q; otherwise the block of the
+// last upper part that had r, or its baseblock if none had. At an edge of a part this may not hold, in at
+// most 4 rounds by the paper; there the receiver's schedule says what is sent. O(q), too.
 // Source: Traeff, "Round-optimal n-Block Broadcast Schedules in Logarithmic Time", arXiv
 // 2312.11236, 2023
 #ifndef BOUGH_ALGORITHM_DETAIL_CIRCULANT_ROUNDS_HPP
@@ -119,7 +120,8 @@ constexpr circulant_blocks circulant_sends(const circulant_skips& skips, rank_t 
         for (std::uint32_t k = 0; k != q; ++k) sends[k] = static_cast<std::int32_t>(k);
         return sends;
     }
-    // Of the ranks that have `block`, this one is number `at`, and there are `end`.
+    // Of the `end` ranks in view, one after the other, this one is number `at`. It sends `block`, unless it is
+    // at an edge of its part.
     const auto base = static_cast<std::int32_t>(baseblock(skips, r));
     std::int32_t block = base;
     std::uint64_t at = r, end = skips[q];
