@@ -98,6 +98,21 @@ TEST_CASE("control: what the transport refuses waits, and comes in its order") {
     CHECK(all.zero.messages.has_told(1));
 }
 
+TEST_CASE("control: who asks whether messages have left is not kept waiting by later ones") {
+    three all({.slots = 1});
+    for (std::uint32_t n = 1; n != 3; ++n) all.zero.say(1, n);
+    std::uint64_t last = 0;
+    CHECK_FALSE(all.zero.messages.has_told(1, last)); // the second one waits
+    for (int i = 0; i != 20; ++i) (void)all.one.heard(), all.zero.messages.flush();
+    CHECK(all.zero.messages.has_told(1, last));
+    for (std::uint32_t n = 3; n != 5; ++n) all.zero.say(1, n);
+    CHECK_FALSE(all.zero.messages.has_told(1));
+    CHECK(all.zero.messages.has_told(1, last));
+    last = 0;
+    CHECK_FALSE(all.zero.messages.has_told(1, last));
+    CHECK(all.zero.messages.has_told(0, last)); // itself
+}
+
 TEST_CASE("control: a message that its transport has borrowed is kept until it has ended") {
     three all;
     all.zero.say(1, 1, 500);

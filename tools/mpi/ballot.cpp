@@ -26,8 +26,7 @@ namespace {
 }
 [[noreturn]] void end_job_as_lost(bough::rank_t who) noexcept {
     std::array<char, 120> why{};
-    std::snprintf(why.data(), why.size(), "rank %u is lost, and has not come to the first collective of a communicator",
-                  who);
+    std::snprintf(why.data(), why.size(), "rank %u is lost in the first collective of a communicator", who);
     end_job_saying(why.data());
 }
 constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, has failed";
@@ -80,9 +79,14 @@ void ballot::cast(std::span<std::uint32_t> numbers) noexcept {
     for (const bough::rank_t r : at_.below()) send(r, true, numbers);
     // What comes next may be a call of the host, in which nothing of bough's moves on.
     auto& session = *base_.shared_session();
+    std::array<std::uint64_t, seat::most_below> last{};
     const auto all_told = [&] {
-        return std::all_of(at_.below().begin(), at_.below().end(),
-                           [&](bough::rank_t r) { return session.has_told(r); });
+        return session.with_lock([&] {
+            bool are = true;
+            for (std::size_t i = 0; i != at_.below().size(); ++i)
+                are = session.messages().has_told(at_.below()[i], last[i]) && are;
+            return are;
+        });
     };
     if (!all_told()) wait(all_told);
 }

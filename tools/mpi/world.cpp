@@ -128,13 +128,21 @@ bool drive_host(void*, std::uint32_t idle) {
 
 } // namespace
 
-// A number of which no rank has heard goes without a word. Of one that was given up the others have.
+// A number of which no rank has heard goes without a word. Of one that was given up the others have, and of one
+// with which another rank has failed, this rank has; without memory it is not used again.
 part::~part() {
     if (number_of_later_ == bough::contexts::none || later_) return;
     auto& session = *blocking.shared_session();
+    if (!has_given_up_later_ && session.poison(number_of_later_))
+        is_done([&] {
+            std::vector<bough::rank_t> members(blocking.size());
+            for (bough::rank_t r = 0; r != blocking.size(); ++r) members[r] = blocking.world_rank(r);
+            session.with_lock([&] { session.contexts().open(number_of_later_, members); });
+            has_given_up_later_ = true;
+        });
     if (has_given_up_later_)
         session.let_go_of_communicator(number_of_later_, false);
-    else
+    else if (!session.poison(number_of_later_))
         session.with_lock([&] { session.contexts().give_back(number_of_later_); });
 }
 void part::give_up_later(const std::vector<bough::rank_t>& members) noexcept {

@@ -56,7 +56,9 @@ public:
     // Refuses its first call. The session knows the members from then on, so that what becomes of that call is
     // told to these alone: other ranks may use the number for others. They must outlive the part.
     void give_up_later(const std::vector<bough::rank_t>& members) noexcept;
-    bool is_broken() const { return has_given_up_later_ || blocking.poison() || (later_ && later_->poison()); }
+    bool is_broken() const {
+        return has_given_up_later_ || blocking.poison() || blocking.shared_session()->poison(number_of_later_);
+    }
 
 private:
     std::optional<communicator> later_;

@@ -91,6 +91,18 @@ public:
             if (transport_.handed_over(to) < transport_.accepted(to)) return false;
         return !out_.holds_for(to);
     }
+    // Have those left that were put before the first such call? `last`, 0 at first, is for the next one: what
+    // is sent later, other threads' data for instance, is not waited for.
+    bool has_told(rank_t to, std::uint64_t& last) const {
+        if (to == members_.rank() || members_.is_lost(to)) return true;
+        if (last == 0) {
+            if (out_.holds_for(to)) return false;
+            last = 1;
+            if constexpr (GatheringTransport<T>) last += transport_.accepted(to);
+        }
+        if constexpr (GatheringTransport<T>) return transport_.handed_over(to) + 1 >= last;
+        return true;
+    }
     bool is_lost(rank_t r) const noexcept { return members_.is_lost(r); }
     // The rank is lost: drops what the transport has not taken.
     void forget(rank_t to) { out_.forget(to); }
