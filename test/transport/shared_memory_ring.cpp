@@ -164,6 +164,52 @@ TEST_CASE("shared_memory: slots of short messages are told of by the quarter of 
     CHECK(take());
 }
 
+TEST_CASE("shared_memory: messages that are taken soon lie near the start of their ring's area, others all over it") {
+    const ring_memory memory({.ranks = 2, .slots = 64, .area_bytes = 1 << 18});
+    shared_sender out(memory.view(), 8192);
+    shared_receiver in(memory.view(), {}, false);
+    std::vector<std::byte> bytes(5000);
+    std::uint64_t sent = 0, come = 0;
+    std::ptrdiff_t furthest = 0;
+    std::vector<std::uint32_t> held;
+    std::vector<const std::byte*> at; // of the messages in `held`
+    const auto length = [](std::uint64_t n) { return n % 5 == 4 ? std::size_t{8} : 500 + n % 7 * 700; };
+    const auto send = [&] {
+        for (std::size_t i = 0; i != length(sent); ++i) bytes[i] = byte_of(sent, i);
+        if (!out.push({}, std::span(bytes).first(length(sent)))) return false;
+        event e;
+        REQUIRE(in.peek(e, 0, 0));
+        held.push_back(static_cast<std::uint32_t>(e.id));
+        at.push_back(e.data);
+        if (e.bytes > short_bytes) furthest = std::max(furthest, e.data - memory.view().area);
+        ++sent;
+        return true;
+    };
+    const auto take = [&](std::size_t least) { // but for so many
+        for (; held.size() > least; held.erase(held.begin()), at.erase(at.begin())) {
+            CHECK(is_message(at[0], length(come), come));
+            in.release(held[0]);
+            ++come;
+        }
+        in.tell();
+    };
+    for (int i = 0; i != 2'000; ++i) {
+        REQUIRE(send());
+        if (i % 3 == 2) take(0);
+    }
+    take(0);
+    CHECK(furthest < 65'536);
+    for (int i = 0; i != 2'000; ++i) { // one in the area is always held
+        REQUIRE(send());
+        take(2);
+    }
+    CHECK(furthest > (1 << 18) - 8192);
+    while (send()) continue; // all slots, or all of the area
+    CHECK(held.size() == 64);
+    take(0);
+    CHECK(come == sent);
+}
+
 TEST_CASE("shared_memory: up to 64 long messages are in flight in a ring of more slots") {
     const ring_memory memory({.ranks = 2, .slots = 256, .area_bytes = 1024});
     const std::vector<std::byte> heap(4096);
