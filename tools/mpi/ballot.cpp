@@ -2,6 +2,7 @@
 #include "ballot.hpp"
 
 #include "end_job.hpp"
+#include "is_done.hpp"
 #include "world.hpp"
 #include <bough/core/deadline.hpp>
 #include <bough/os/clock.hpp>
@@ -11,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <mpi.h>
 #include <thread>
 
@@ -31,17 +31,6 @@ namespace {
 }
 constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, has failed";
 constexpr const char* is_late = "a rank has not come to the first collective of a communicator by the deadline";
-
-// What must be tried again until there is memory for it, as others wait for this rank.
-template <class F>
-bool is_done(const F& f) noexcept {
-    try {
-        f();
-        return true;
-    } catch (const std::exception&) {
-        return false;
-    }
-}
 
 } // namespace
 

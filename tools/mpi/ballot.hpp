@@ -32,7 +32,8 @@ public:
     // For each rank of the communicator, in order: its rank in MPI_COMM_WORLD.
     void add(bough::rank_t its) noexcept;
 
-    // What all members have in common, and no other communicator whose first collective a member may be in.
+    // A hash of the members and the number: the same on all members. A member is in no other first collective
+    // with the same one.
     std::uint64_t key() const noexcept { return key_; }
     bough::rank_t above() const noexcept { return above_; } // no_rank: this one is the first
     std::span<const bough::rank_t> below() const noexcept { return {below_.data(), below_count_}; }

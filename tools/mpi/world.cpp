@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "world.hpp"
 
+#include "is_done.hpp"
 #include <bough/error.hpp>
 #include <bough/session/contexts.hpp>
 #include <bough/transport/composite/nodes.hpp>
@@ -12,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -59,17 +59,6 @@ std::string first_address() {
     return found;
 }
 #endif
-
-// False: no memory was left.
-template <class F>
-bool is_done(const F& f) noexcept {
-    try {
-        f();
-        return true;
-    } catch (const std::exception&) {
-        return false;
-    }
-}
 
 // A WireUp over the host. A rank that gives up the joining, say for want of memory, cannot know what the
 // others exchange next. So each exchange begins with a vote, and so does what comes after the last one:

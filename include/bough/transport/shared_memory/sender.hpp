@@ -265,7 +265,8 @@ private:
     void begin_again() noexcept {
         (void)refresh();
         const bool is_empty = area_.free == area_.used;
-        if (is_empty) area_.free = area_.used += (ring_.area_bytes - area_.used % ring_.area_bytes) % ring_.area_bytes;
+        const std::uint64_t beyond = area_.used % ring_.area_bytes; // its start
+        if (is_empty && beyond != 0) area_.free = area_.used += ring_.area_bytes - beyond;
         area_.look_at = area_.used + (is_empty ? near_bytes : near_bytes / 4);
     }
     // Learns what the receiver has released. False: nothing new, or a count that cannot be.
