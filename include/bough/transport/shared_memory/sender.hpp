@@ -193,7 +193,7 @@ private:
     // memory that it has never written to costs a page fault on either side.
     static constexpr std::uint64_t near_bytes = 16'384;
 
-    // How far the area is in use. Positions only grow.
+    // How far the area is in use. Positions grow until the sender begins again.
     struct area_use {
         area_use() = default;
         explicit area_use(std::uint32_t slots) : ends(slots) {}
@@ -264,18 +264,18 @@ private:
     // Goes back to the start of the area if all of it is free.
     void begin_again() noexcept {
         (void)refresh();
-        const bool is_empty = area_.free == area_.used;
-        const std::uint64_t beyond = area_.used % ring_.area_bytes; // its start
-        if (is_empty && beyond != 0) area_.free = area_.used += ring_.area_bytes - beyond;
-        area_.look_at = area_.used + (is_empty ? near_bytes : near_bytes / 4);
+        if (area_.free != area_.used) return void(area_.look_at = area_.used + near_bytes / 4);
+        for (std::uint32_t t = consumed_seen_; t != tail_; ++t)
+            area_.ends[t & ring_.mask] = 0; // they lie in their slots
+        area_.used = area_.free = 0;
+        area_.look_at = near_bytes;
     }
     // Learns what the receiver has released. False: nothing new, or a count that cannot be.
     bool refresh() noexcept {
         const std::uint32_t consumed = ring_.head->consumed.load(std::memory_order_acquire);
         if (consumed == consumed_seen_ || tail_ - consumed > tail_ - consumed_seen_) return false;
         consumed_seen_ = consumed;
-        // Of a message before begin_again() the end lies behind.
-        area_.free = std::max(area_.free, area_.ends[(consumed - 1) & ring_.mask]);
+        area_.free = area_.ends[(consumed - 1) & ring_.mask];
         return true;
     }
     bool can_stage() const noexcept {
