@@ -3,7 +3,7 @@
 // and communicators. What a rank gives follows from its number, so every rank computes by itself what must
 // come out: by MPI_Reduce_local in rank order, MPI_Pack and MPI_Unpack. It compares whole buffers, gaps
 // too. Prints one line for each fault; exit status 1 if there is any. TEST_NONBLOCKING=1: the nonblocking
-// forms.
+// forms; TEST_PERSISTENT=1: the persistent ones.
 //
 //   mpirun -n 4 every_collective [all|some] [seed] [host]     host: nothing that an MPI's own cannot do
 #include <algorithm>
@@ -15,6 +15,9 @@
 #include <mpi.h>
 #include <string>
 #include <vector>
+#if defined(OPEN_MPI) && OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 namespace {
 
@@ -141,17 +144,28 @@ bytes part(const bytes& all, std::size_t from, std::size_t n, std::size_t size) 
             all.begin() + static_cast<std::ptrdiff_t>((from + n) * size)};
 }
 
-// Each call is made in its nonblocking form, and waited for.
-bool is_nonblocking = false;
-template <class Blocking, class Nonblocking>
-auto either(Blocking blocking, Nonblocking nonblocking) {
+// In which form each call is made. Those that are only started are waited for.
+enum class form { blocking, nonblocking, persistent } made_as = form::blocking;
+template <class Blocking, class Nonblocking, class Initialise>
+auto as_said(Blocking blocking, Nonblocking nonblocking, Initialise initialise) {
     return [=](auto... arguments) {
-        if (!is_nonblocking) return blocking(arguments...);
+        if (made_as == form::blocking) return blocking(arguments...);
         MPI_Request request = MPI_REQUEST_NULL;
-        const int code = nonblocking(arguments..., &request);
-        return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
+        int code = made_as == form::nonblocking ? nonblocking(arguments..., &request)
+                                                : initialise(arguments..., MPI_INFO_NULL, &request);
+        if (code == MPI_SUCCESS && made_as == form::persistent) code = MPI_Start(&request);
+        if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (made_as == form::persistent) MPI_Request_free(&request);
+        return code;
     };
 }
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define FORMS(blocking, nonblocking) as_said(MPI_##blocking, MPI_##nonblocking, MPIX_##blocking##_init)
+#elif MPI_VERSION >= 4
+#define FORMS(blocking, nonblocking) as_said(MPI_##blocking, MPI_##nonblocking, MPI_##blocking##_init)
+#else
+#define FORMS(blocking, nonblocking) as_said(MPI_##blocking, MPI_##nonblocking, [](auto...) { return MPI_ERR_OTHER; })
+#endif
 
 struct setting {
     MPI_Comm comm;
@@ -194,30 +208,31 @@ void reductions(const setting& s, const kind& k, std::size_t n, int root) {
             };
             const bytes all = combined(k, n, 0, s.size, s.seed, op);
             run("allreduce", all, true, [&, &o = op](void* a, void* b) {
-                either(MPI_Allreduce, MPI_Iallreduce)(a, b, count, k.type, o, s.comm);
+                FORMS(Allreduce, Iallreduce)(a, b, count, k.type, o, s.comm);
             });
-            run("scan", combined(k, n, 0, s.rank + 1, s.seed, op), true,
-                [&, &o = op](void* a, void* b) { either(MPI_Scan, MPI_Iscan)(a, b, count, k.type, o, s.comm); });
+            run("scan", combined(k, n, 0, s.rank + 1, s.seed, op), true, [&, &o = op](void* a, void* b) {
+                FORMS(Scan, Iscan)(a, b, count, k.type, o, s.comm);
+            });
             // On rank 0 nothing comes out of an exscan, and its buffer is not looked at.
             if (s.rank != 0)
                 run("exscan", combined(k, n, 0, s.rank, s.seed, op), true, [&, &o = op](void* a, void* b) {
-                    either(MPI_Exscan, MPI_Iexscan)(a, b, count, k.type, o, s.comm);
+                    FORMS(Exscan, Iexscan)(a, b, count, k.type, o, s.comm);
                 });
             else if (in_place) {
                 image out(k, n);
                 out.put(given(k, n, 0, s.seed), n);
-                either(MPI_Exscan, MPI_Iexscan)(MPI_IN_PLACE, out.address(), count, k.type, op, s.comm);
+                FORMS(Exscan, Iexscan)(MPI_IN_PLACE, out.address(), count, k.type, op, s.comm);
             } else {
                 image out(k, n); // MPICH itself, which serves a rank alone, does look at it
                 void* const nothing = s.size == 1 || s.by_host ? out.address() : nullptr;
-                either(MPI_Exscan, MPI_Iexscan)(in.address(), nothing, count, k.type, op, s.comm);
+                FORMS(Exscan, Iexscan)(in.address(), nothing, count, k.type, op, s.comm);
             }
             if (s.rank == root || !in_place)
                 run("reduce", all, s.rank == root, [&, &o = op](void* a, void* b) {
-                    either(MPI_Reduce, MPI_Ireduce)(a, s.rank == root ? b : nullptr, count, k.type, o, root, s.comm);
+                    FORMS(Reduce, Ireduce)(a, s.rank == root ? b : nullptr, count, k.type, o, root, s.comm);
                 });
             else // only the root is in place
-                either(MPI_Reduce, MPI_Ireduce)(in.address(), nullptr, count, k.type, op, root, s.comm);
+                FORMS(Reduce, Ireduce)(in.address(), nullptr, count, k.type, op, root, s.comm);
 
             const std::size_t ranks = static_cast<std::size_t>(s.size), me = static_cast<std::size_t>(s.rank);
             std::vector<int> counts(ranks);
@@ -236,11 +251,9 @@ void reductions(const setting& s, const kind& k, std::size_t n, int root) {
                 const bytes result = combined(k, whole, 0, s.size, s.seed, op);
                 void* const a = in_place ? MPI_IN_PLACE : from.address();
                 if (equal)
-                    either(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block)(a, out.address(), count, k.type, op,
-                                                                                s.comm);
+                    FORMS(Reduce_scatter_block, Ireduce_scatter_block)(a, out.address(), count, k.type, op, s.comm);
                 else
-                    either(MPI_Reduce_scatter, MPI_Ireduce_scatter)(a, out.address(), counts.data(), k.type, op,
-                                                                    s.comm);
+                    FORMS(Reduce_scatter, Ireduce_scatter)(a, out.address(), counts.data(), k.type, op, s.comm);
                 // In place, what lies behind the result is nobody's.
                 if (in_place) wanted.put(out.get(whole), whole);
                 wanted.put(part(result, equal ? n * me : before, own, size), own);
@@ -269,7 +282,7 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
         image data(mine, n), wanted(mine, n);
         if (s.rank == root) data.put(given(k, n, root, s.seed), n);
         wanted.put(given(k, n, root, s.seed), n);
-        either(MPI_Bcast, MPI_Ibcast)(data.address(), count, mine.type, root, s.comm);
+        FORMS(Bcast, Ibcast)(data.address(), count, mine.type, root, s.comm);
         expect(s, mine, "bcast", n, data, wanted);
     }
     for (const bool in_place : {false, true}) {
@@ -282,8 +295,9 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
             const bool is_in_place = in_place && s.rank == root;
             if (is_in_place) out.put(given(k, n, s.rank, s.seed), n, n * me);
             if (s.rank == root) wanted.put(all_of(n), whole);
-            either(MPI_Gather, MPI_Igather)(is_in_place ? MPI_IN_PLACE : in.address(), count, mine.type, out.address(),
-                                            count, other.type, root, s.comm);
+            FORMS(Gather, Igather)
+            (is_in_place ? MPI_IN_PLACE : in.address(), count, mine.type, out.address(), count, other.type, root,
+             s.comm);
             expect(s, other, (std::string("gather") + suffix).c_str(), n, out, wanted);
         }
         { // scatter
@@ -292,17 +306,17 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
             const bytes all = given(k, whole, root, s.seed);
             if (s.rank == root) from.put(all, whole);
             if (!is_in_place) wanted.put(part(all, n * me, n, size), n);
-            either(MPI_Scatter, MPI_Iscatter)(from.address(), count, other.type,
-                                              is_in_place ? MPI_IN_PLACE : out.address(), count, mine.type, root,
-                                              s.comm);
+            FORMS(Scatter, Iscatter)
+            (from.address(), count, other.type, is_in_place ? MPI_IN_PLACE : out.address(), count, mine.type, root,
+             s.comm);
             expect(s, mine, (std::string("scatter") + suffix).c_str(), n, out, wanted);
         }
         { // allgather
             image out(other, whole), wanted(other, whole);
             if (in_place) out.put(given(k, n, s.rank, s.seed), n, n * me);
             wanted.put(all_of(n), whole);
-            either(MPI_Allgather, MPI_Iallgather)(in_place ? MPI_IN_PLACE : in.address(), count, mine.type,
-                                                  out.address(), count, other.type, s.comm);
+            FORMS(Allgather, Iallgather)
+            (in_place ? MPI_IN_PLACE : in.address(), count, mine.type, out.address(), count, other.type, s.comm);
             expect(s, other, (std::string("allgather") + suffix).c_str(), n, out, wanted);
         }
         { // alltoall: rank r gives its element block q to rank q
@@ -311,8 +325,8 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
             if (in_place) out.put(given(k, whole, s.rank, s.seed), whole);
             for (int r = 0; r != s.size; ++r)
                 wanted.put(part(given(k, whole, r, s.seed), n * me, n, size), n, n * static_cast<std::size_t>(r));
-            either(MPI_Alltoall, MPI_Ialltoall)(in_place ? MPI_IN_PLACE : from.address(), count, mine.type,
-                                                out.address(), count, other.type, s.comm);
+            FORMS(Alltoall, Ialltoall)
+            (in_place ? MPI_IN_PLACE : from.address(), count, mine.type, out.address(), count, other.type, s.comm);
             expect(s, other, (std::string("alltoall") + suffix).c_str(), n, out, wanted);
         }
         // Blocks of different lengths, some of them empty. `spread`: with gaps, and the last rank's first.
@@ -343,13 +357,12 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
                     if (is_in_place) out.put(given(k, own, s.rank, s.seed), own, place);
                     if (has_result) put_all(wanted);
                     void* const a = is_in_place ? MPI_IN_PLACE : own_in.address();
-                    if (to_all)
-                        either(MPI_Allgatherv, MPI_Iallgatherv)(a, counts[me], mine.type, out.address(), counts.data(),
-                                                                at.data(), other.type, s.comm);
+                    if (to_all) FORMS(Allgatherv, Iallgatherv)
+                    (a, counts[me], mine.type, out.address(), counts.data(), at.data(), other.type, s.comm);
                     else // the others know no counts
-                        either(MPI_Gatherv, MPI_Igatherv)(
-                            a, counts[me], mine.type, out.address(), s.rank == root ? counts.data() : nullptr,
-                            s.rank == root ? at.data() : nullptr, other.type, root, s.comm);
+                        FORMS(Gatherv, Igatherv)(a, counts[me], mine.type, out.address(),
+                                                 s.rank == root ? counts.data() : nullptr,
+                                                 s.rank == root ? at.data() : nullptr, other.type, root, s.comm);
                     expect(s, other, ((to_all ? "allgatherv" : "gatherv") + called).c_str(), n, out, wanted);
                 }
             }
@@ -358,9 +371,9 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
                 if (s.rank == root) put_all(from);
                 const bool is_in_place = in_place && s.rank == root;
                 if (!is_in_place) wanted.put(given(k, own, s.rank, s.seed), own);
-                either(MPI_Scatterv, MPI_Iscatterv)(
-                    from.address(), s.rank == root ? counts.data() : nullptr, s.rank == root ? at.data() : nullptr,
-                    other.type, is_in_place ? MPI_IN_PLACE : out.address(), counts[me], mine.type, root, s.comm);
+                FORMS(Scatterv, Iscatterv)
+                (from.address(), s.rank == root ? counts.data() : nullptr, s.rank == root ? at.data() : nullptr,
+                 other.type, is_in_place ? MPI_IN_PLACE : out.address(), counts[me], mine.type, root, s.comm);
                 expect(s, mine, ("scatterv" + called).c_str(), n, out, wanted);
             }
             { // alltoallv: the length of a block depends on the sum of both ranks, so that it is symmetric
@@ -384,9 +397,9 @@ void movements(const setting& s, const kind& k, const kind& other, std::size_t n
                     if (in_place) out.put(to_me(s.rank, r), c, p);
                     wanted.put(to_me(static_cast<int>(r), me), c, p);
                 }
-                either(MPI_Alltoallv, MPI_Ialltoallv)(in_place ? MPI_IN_PLACE : from.address(), lengths.data(),
-                                                      places.data(), mine.type, out.address(), lengths.data(),
-                                                      places.data(), other.type, s.comm);
+                FORMS(Alltoallv, Ialltoallv)
+                (in_place ? MPI_IN_PLACE : from.address(), lengths.data(), places.data(), mine.type, out.address(),
+                 lengths.data(), places.data(), other.type, s.comm);
                 expect(s, other, ("alltoallv" + called).c_str(), n, out, wanted);
             }
         }
@@ -523,24 +536,24 @@ void corners(const setting& s, int root) {
     MPI_Datatype absolute = MPI_DATATYPE_NULL, empty = MPI_DATATYPE_NULL;
     MPI_Type_create_hindexed(2, lengths, at, MPI_INT, &absolute);
     MPI_Type_commit(&absolute);
-    either(MPI_Bcast, MPI_Ibcast)(MPI_BOTTOM, 1, absolute, root, s.comm);
+    FORMS(Bcast, Ibcast)(MPI_BOTTOM, 1, absolute, root, s.comm);
     faults += first[0] != root || first[1] != root + 1 || first[2] != root + 2 || second != root * 10;
     std::vector<int> all(static_cast<std::size_t>(4 * s.size));
     second = s.rank;
-    either(MPI_Allgather, MPI_Iallgather)(MPI_BOTTOM, 1, absolute, all.data(), 4, MPI_INT, s.comm);
+    FORMS(Allgather, Iallgather)(MPI_BOTTOM, 1, absolute, all.data(), 4, MPI_INT, s.comm);
     for (int r = 0; r != s.size; ++r) faults += all[static_cast<std::size_t>(4 * r + 3)] != r;
     MPI_Type_contiguous(0, MPI_INT, &empty);
     MPI_Type_commit(&empty);
     if (!s.by_host) { // nothing, said in two ways
-        either(MPI_Bcast, MPI_Ibcast)(first, s.rank % 2, empty, root, s.comm);
-        either(MPI_Gather, MPI_Igather)(first, s.rank % 2, empty, &second, 1, empty, root, s.comm);
-        either(MPI_Allgather, MPI_Iallgather)(first, s.rank % 2, empty, &second, 0, empty, s.comm);
+        FORMS(Bcast, Ibcast)(first, s.rank % 2, empty, root, s.comm);
+        FORMS(Gather, Igather)(first, s.rank % 2, empty, &second, 1, empty, root, s.comm);
+        FORMS(Allgather, Iallgather)(first, s.rank % 2, empty, &second, 0, empty, s.comm);
     }
-    either(MPI_Allreduce, MPI_Iallreduce)(nullptr, nullptr, 0, MPI_INT, MPI_SUM, s.comm);
-    either(MPI_Alltoall, MPI_Ialltoall)(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, s.comm);
+    FORMS(Allreduce, Iallreduce)(nullptr, nullptr, 0, MPI_INT, MPI_SUM, s.comm);
+    FORMS(Alltoall, Ialltoall)(nullptr, 0, MPI_INT, nullptr, 0, MPI_INT, s.comm);
     MPI_Type_free(&absolute);
     MPI_Type_free(&empty);
-    either(MPI_Barrier, MPI_Ibarrier)(s.comm);
+    FORMS(Barrier, Ibarrier)(s.comm);
     calls += 8;
 }
 
@@ -578,7 +591,10 @@ int main(int argc, char** argv) {
             MPI_Comm_rank(s.comm, &s.rank);
             MPI_Comm_size(s.comm, &s.size);
             // A rank alone is served by the MPI itself, and Open MPI's MPI_Ialltoall fails in place.
-            is_nonblocking = std::getenv("TEST_NONBLOCKING") != nullptr && s.size != 1;
+            made_as = s.size == 1                                  ? form::blocking
+                      : std::getenv("TEST_PERSISTENT") != nullptr  ? form::persistent
+                      : std::getenv("TEST_NONBLOCKING") != nullptr ? form::nonblocking
+                                                                   : form::blocking;
             MPI_Barrier(s.comm); // nonblocking calls are taken after a blocking one
             corners(s, s.size - 1);
             for (std::size_t t = 0; t != types.all.size(); ++t) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // An MPI program in which an allocation of one rank fails in the first collectives of a communicator: the first
 // one, then the second one, and so on; each time on a new communicator. The collectives are sums, two of them
-// nonblocking, and sums of elements with gaps, which are packed. What ends well must have the right result, an
+// nonblocking and two persistent, and sums of elements with gaps, which are packed. What ends well must have the right result, an
 // error must not reach the next communicator, and no exception may come out of MPI.
 //
 // no_memory N: with BOUGH_MPI=check, the N-th copy fails that check makes of a buffer.
@@ -12,6 +12,9 @@
 #include <mpi.h>
 #include <new>
 #include <string_view>
+#if defined(OPEN_MPI) && OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 namespace {
 
@@ -76,23 +79,45 @@ struct sums {
     }
 };
 
-// Two nonblocking sums. If the first one fails on some rank, the second one must fail on all.
-enum nonblocking_outcome { both_right, both_failed, wrong_result, failed_in_part };
-nonblocking_outcome make_nonblocking(int rank, int size, MPI_Comm comm) {
-    const int one = 1;
+// Two sums that are started and then waited for: start(in, sum, request). If the first one fails on some rank, the
+// second one must fail on all.
+enum started_outcome { both_right, both_failed, wrong_result, failed_in_part };
+template <class Start>
+started_outcome make_two(int rank, int size, const Start& start) {
+    static const int one = 1;
+    static int sum = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
     bool has_failed = false, is_wrong = false, failed_apart = false;
     for (int call = 0; call != 2; ++call) {
-        int sum = 0;
-        MPI_Request request = MPI_REQUEST_NULL;
-        int code = MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+        sum = 0;
+        int code = start(&one, &sum, &request);
         if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
         is_wrong = is_wrong || (code == MPI_SUCCESS && sum != size);
         const int errors = sum_of_all(code != MPI_SUCCESS, rank, size);
         failed_apart = failed_apart || (has_failed && errors != size);
         has_failed = has_failed || errors != 0;
     }
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
     return is_wrong ? wrong_result : failed_apart ? failed_in_part : has_failed ? both_failed : both_right;
 }
+started_outcome make_nonblocking(int rank, int size, MPI_Comm comm) {
+    return make_two(rank, size, [comm](const int* in, int* sum, MPI_Request* request) {
+        return MPI_Iallreduce(in, sum, 1, MPI_INT, MPI_SUM, comm, request);
+    });
+}
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+started_outcome make_persistent(int rank, int size, MPI_Comm comm) {
+    return make_two(rank, size, [comm](const int* in, int* sum, MPI_Request* request) {
+        if (*request == MPI_REQUEST_NULL)
+            if (const int code = MPIX_Allreduce_init(in, sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, request);
+                code != MPI_SUCCESS)
+                return code;
+        return MPI_Start(request);
+    });
+}
+#else
+started_outcome make_persistent(int, int, MPI_Comm) { return both_right; }
+#endif
 
 int copies(int number, int rank, int size) {
     static std::array<int, 12345> both{};
@@ -153,7 +178,7 @@ int main(int argc, char** argv) {
     int sum = 0;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     static sums with_gaps;
-    int wrong = 0, refused_in = 0, failed = 0, later_failed = 0;
+    int wrong = 0, refused_in = 0, failed = 0, later_failed = 0, persistent_failed = 0;
     bool is_over = false, is_broken = false; // nothing is refused any more; bough takes nothing any more
     // `whose` rank, and which of its allocations.
     for (int whose = 0, which = 0; !is_over && !is_broken; whose = (whose + 1) % size, which += whose == 0) {
@@ -184,10 +209,14 @@ int main(int argc, char** argv) {
             if (has_failed) break;
             has_failed = errors != 0;
             if (step != 0 || has_failed) continue;
-            const nonblocking_outcome came = make_nonblocking(rank, size, part);
+            const started_outcome came = make_nonblocking(rank, size, part);
             note(came == wrong_result, "a wrong result of a nonblocking sum");
             note(came == failed_in_part, "nonblocking sums that failed on some ranks");
             later_failed += came == both_failed;
+            const started_outcome again = make_persistent(rank, size, part);
+            note(again == wrong_result, "a wrong result of a persistent sum");
+            note(again == failed_in_part, "persistent sums that failed on some ranks");
+            persistent_failed += again == both_failed;
         }
         allowed = -1;
         const int any_refused = sum_of_all(refused != 0, rank, size);
@@ -203,9 +232,9 @@ int main(int argc, char** argv) {
     wrong = sum_of_all(wrong, rank, size);
     if (rank == 0)
         std::printf("%d ranks: on %d new communicators an allocation failed; on %d of them calls failed, nonblocking "
-                    "ones on %d; "
+                    "ones on %d, persistent ones on %d; "
                     "%s; %d wrong\n",
-                    size, refused_in, failed, later_failed,
+                    size, refused_in, failed, later_failed, persistent_failed,
                     is_broken ? "the last one broke all communicators" : "all others were made as always", wrong);
     std::fflush(stdout);
     MPI_Finalize();

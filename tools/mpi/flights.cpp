@@ -12,7 +12,9 @@ int end_of(flight& f) noexcept {
     const bough::status s = f.operation.result();
     if (!s) return ended(f.room, s, "");
     std::array<char, 40> name{};
-    std::snprintf(name.data(), name.size(), "MPI_I%s", name_of(f.which));
+    const bool is_persistent = f.how == form::persistent;
+    std::snprintf(name.data(), name.size(), is_persistent ? "MPI_%s_init" : "MPI_I%s", name_of(f.which));
+    if (is_persistent) name[4] = static_cast<char>(name[4] - 'a' + 'A');
     return ended(f.room, s, name.data());
 }
 
@@ -40,8 +42,7 @@ int flights::progress() noexcept {
         --count_;
         ++ended_now;
         const int code = end_of(f);
-        if (f.began_ns != 0)
-            count_taken(f.which, f.bytes, bough::detail::steady_now_ns() - f.began_ns, form::nonblocking);
+        if (f.began_ns != 0) count_taken(f.which, f.bytes, bough::detail::steady_now_ns() - f.began_ns, f.how);
         f.has_ended(code);
     }
     is_busy_ = false;

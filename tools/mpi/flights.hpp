@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// Nonblocking calls. The host's progress moves them on, whatever the program waits for. On a communicator
-// they are taken after its first blocking collective, with which bough's part of it is made: a start must
-// not wait for other ranks.
+// Nonblocking and persistent calls. The host's progress moves them on, whatever the program waits for. On a
+// communicator nonblocking ones are taken after its first blocking collective, with which bough's part of it is
+// made: a start must not wait for other ranks. A persistent call has a part of its own, made when it is
+// initialised, which is collective: ranks may start such calls in other orders.
 #ifndef BOUGH_TOOLS_MPI_FLIGHTS_HPP
 #define BOUGH_TOOLS_MPI_FLIGHTS_HPP
 
@@ -20,7 +21,7 @@
 
 namespace under_mpi {
 
-// One nonblocking call. The host's request owns it.
+// One call that was started. The host's request owns it. A persistent call is started again and again.
 class flight {
 public:
     flight() = default;
@@ -34,6 +35,7 @@ public:
     virtual void has_ended(int code) = 0;
 
     collective which{};
+    form how = form::nonblocking;
     frame room;
     bough::operation operation;
     std::size_t bytes = 0;      // for the report
@@ -72,6 +74,22 @@ private:
     std::vector<flight*> begun_;
 };
 
+// Starts a call by bough: take(place) does it; describe() -> outcome.
+template <class Describe, class Take>
+void start(flight& f, communicator& ours, collective which, const Describe& describe, const Take& take) noexcept {
+    f.which = which;
+    if (world::get().is() == setting::report) {
+        f.bytes = describe().bytes;
+        f.began_ns = bough::detail::steady_now_ns();
+    }
+    flights::get().launch(f, [&](const auto& make_room) {
+        return take_guarded({ours, f.room, &f.operation}, which, [&](const place& at) {
+            make_room();
+            return take(at);
+        });
+    });
+}
+
 // Starts a nonblocking call, by bough if it can: take(place) starts it, and fresh() makes its flight.
 // pass(request) starts it by the host; describe() -> outcome.
 template <class Describe, class Take, class Pass, class Fresh>
@@ -91,18 +109,8 @@ int begin(group& of, collective which, const Describe& describe, const Take& tak
         (void)ours->refuse({.code = bough::errc::no_resources});
         return MPI_ERR_NO_MEM;
     }
-    f->which = which;
     *request = f->request();
-    if (is == setting::report) {
-        f->bytes = describe().bytes;
-        f->began_ns = bough::detail::steady_now_ns();
-    }
-    flights::get().launch(*f, [&](const auto& make_room) {
-        return take_guarded({*ours, f->room, &f->operation}, which, [&](const place& at) {
-            make_room();
-            return take(at);
-        });
-    });
+    start(*f, *ours, which, describe, take);
     return MPI_SUCCESS;
 }
 

@@ -67,7 +67,7 @@ group::~group() {
     if (made_) world::get().give_back(members_, std::move(*made_));
 }
 
-communicator* group::make() noexcept {
+communicator* group::make(bool has_memory) noexcept {
     world& all = world::get();
     if (has_tried_ || !all.has_started() || !is_mpi_running()) return nullptr;
     has_tried_ = true;
@@ -76,13 +76,13 @@ communicator* group::make() noexcept {
         why_ = reason::other_job;
         return nullptr;
     }
-    bool has_members = false;
-    try {
-        members_ = members_of(comm_);
-        has_members = true;
-    } catch (const std::bad_alloc&) { // the others are told by make()
-    }
-    why_ = all.make(has_members ? &members_ : nullptr, at, host_, made_);
+    if (has_memory) // otherwise the others are told by make()
+        try {
+            members_ = members_of(comm_);
+        } catch (const std::bad_alloc&) {
+            has_memory = false;
+        }
+    why_ = all.make(has_memory ? &members_ : nullptr, at, host_, made_);
     return made_ ? &made_->blocking : nullptr;
 }
 

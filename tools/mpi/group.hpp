@@ -30,13 +30,17 @@ public:
     communicator* use() noexcept {
         if (made_) [[likely]]
             return &made_->blocking;
-        return make();
+        return make(true);
     }
+    // The same, for a rank that has no memory for the call: all pass it on.
+    void do_without() noexcept { (void)make(false); }
     // For a nonblocking call, which must not wait for other ranks: they have agreed on its number in the first
     // use(). Null: this rank has no memory for it. Pre: takes_later().
     communicator* use_later() noexcept { return world::get().make_later(members_, *made_); }
     // Are nonblocking calls taken? Otherwise they are passed on, on all ranks.
     bool takes_later() const noexcept { return made_.has_value(); }
+    // False: calls are passed on, on all ranks.
+    bool may_be_used() const noexcept { return made_.has_value() || !has_tried_; }
     reason why() const noexcept { return why_; }
     void never(reason why) noexcept { why_ = why, has_tried_ = true; }
 
@@ -44,7 +48,7 @@ public:
     lately& blocking_calls() noexcept { return lately_; }
 
 private:
-    communicator* make() noexcept;
+    communicator* make(bool has_memory) noexcept;
 
     MPI_Comm comm_;
     host_group& host_;

@@ -4,8 +4,8 @@
 // jobs on several nodes.
 #include "calls.hpp"
 #include "end_job.hpp"
-#include "flights.hpp"
 #include "open_mpi_headers.hpp"
+#include "open_mpi_requests.hpp"
 #include "route.hpp"
 #include <bough/core/version.hpp>
 
@@ -64,75 +64,8 @@ struct bough_module { // OBJ_NEW makes it
 };
 bough_module& of(coll_module* module) { return *reinterpret_cast<bough_module*>(module); }
 
-// --- requests ---
-
-struct bough_request;
-class request_flight final : public flight {
-public:
-    explicit request_flight(bough_request& of) noexcept : of_(of) {}
-    MPI_Request request() override;
-    void has_ended(int code) override;
-
-private:
-    bough_request& of_;
-};
-
-// Open MPI takes a collective's request for an ompi_coll_base_nbc_request_t, whose header does not
-// compile outside of it. In that one's members it keeps the types and the op of the call, which it
-// holds until the call has ended (4.1; older ones do not).
-struct bough_request {
-    ompi_request_t super;
-    void* of_open_mpi[4];
-    request_flight* call;
-    bough_module* module; // held until the request is freed, as the communicator is
-    ompi_communicator_t* comm;
-};
+// The forms that only start a call, as Open MPI's own ones from 4.1 on, hold its types and its op.
 constexpr bool takes_nonblocking = OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION >= 1;
-
-MPI_Request request_flight::request() { return &of_.super; }
-void request_flight::has_ended(int code) {
-    of_.super.req_status.MPI_ERROR = code;
-    ompi_request_complete(&of_.super, true);
-}
-
-int free_request(ompi_request_t** freed) {
-    auto* request = reinterpret_cast<bough_request*>(*freed);
-    if (!REQUEST_COMPLETE(&request->super)) return MPI_ERR_REQUEST;
-    OMPI_REQUEST_FINI(&request->super);
-    OBJ_RELEASE(request->module);
-    OBJ_RELEASE(request->comm);
-    OBJ_RELEASE(request);
-    *freed = MPI_REQUEST_NULL;
-    return OMPI_SUCCESS;
-}
-int cancel_request(ompi_request_t*, int) { return MPI_ERR_REQUEST; }
-
-void construct_request(bough_request* r) {
-    OMPI_REQUEST_INIT(&r->super, false);
-    r->super.req_type = OMPI_REQUEST_COLL;
-    for (void*& word : r->of_open_mpi) word = nullptr;
-    r->super.req_free = free_request;
-    r->super.req_cancel = cancel_request;
-    r->call = new (std::nothrow) request_flight(*r);
-}
-void destruct_request(bough_request* r) { delete r->call; }
-OBJ_CLASS_INSTANCE(bough_request, ompi_request_t, construct_request, destruct_request);
-
-// Null: no memory is left.
-flight* new_flight(bough_module& m, ompi_communicator_t* comm) {
-    auto* request = OBJ_NEW(bough_request);
-    if (request == nullptr || request->call == nullptr) return nullptr;
-    request->super.req_mpi_object.comm = comm;
-    request->super.req_state = OMPI_REQUEST_ACTIVE;
-    request->super.req_status = {};
-    request->super.req_status.MPI_SOURCE = MPI_UNDEFINED;
-    request->super.req_status.MPI_TAG = MPI_UNDEFINED;
-    request->module = &m;
-    request->comm = comm;
-    OBJ_RETAIN(&m);
-    OBJ_RETAIN(comm);
-    return request->call;
-}
 int progress_flights() { return flights::get().progress(); }
 
 // --- who makes a call ---
@@ -160,7 +93,12 @@ struct nonblocking {
     template <class Describe, class Take>
     int make(collective which, const Describe& describe, const Take& take) {
         return begin(
-            m.state->ours, which, describe, take, pass, [&] { return new_flight(m, comm); }, request);
+            m.state->ours, which, describe, take, pass,
+            [&]() -> flight* {
+                bough_request* const made = new_request(&m.super, comm);
+                return made == nullptr ? nullptr : made->call;
+            },
+            request);
     }
 };
 template <class Pass>
@@ -185,8 +123,18 @@ int take_ibarrier(ompi_communicator_t* comm, ompi_request_t** request, coll_modu
     }));
 }
 
-// Both forms of a collective, from its parameters and its arguments; pass_on: the same call by the
-// module below.
+int take_barrier_init(ompi_communicator_t* comm, ompi_info_t* info, ompi_request_t** request, coll_module* module) {
+    bough_module& m = of(module);
+    return initialise(
+        module, comm, m.state->ours, collective::barrier, {}, [](restarting by) { call_barrier(by); },
+        [=, &m](ompi_request_t** to) {
+            return m.below.coll_barrier_init(comm, info, to, m.below.coll_barrier_init_module);
+        },
+        request);
+}
+
+// The forms of a collective, from its parameters and its arguments, and the handles of these that matter on a
+// rank; pass_on: the same call by the module below.
 #define BOUGH_LIST(...) __VA_ARGS__
 #define BOUGH_BLOCKING(name, parameters, arguments)                                                                    \
     int take_##name(BOUGH_LIST parameters, ompi_communicator_t* comm, coll_module* module) {                           \
@@ -205,46 +153,68 @@ int take_ibarrier(ompi_communicator_t* comm, ompi_request_t** request, coll_modu
         };                                                                                                             \
         return call_##name(goes_on(m, comm, request, pass_on), BOUGH_LIST arguments);                                  \
     }
-#define BOUGH_BOTH(name, parameters, arguments)                                                                        \
+#define BOUGH_PERSISTENT(name, parameters, arguments, ...)                                                             \
+    int take_##name##_init(BOUGH_LIST parameters, ompi_communicator_t* comm, ompi_info_t* info,                        \
+                           ompi_request_t** request, coll_module* module) {                                            \
+        bough_module& m = of(module);                                                                                  \
+        [[maybe_unused]] const int rank = ompi_comm_rank(comm);                                                        \
+        const auto pass_on = [=, &m](ompi_request_t** to) {                                                            \
+            return m.below.coll_##name##_init(BOUGH_LIST arguments, comm, info, to,                                    \
+                                              m.below.coll_##name##_init_module);                                      \
+        };                                                                                                             \
+        const auto call = [=](restarting by) { call_##name(by, BOUGH_LIST arguments); };                               \
+        return initialise(module, comm, m.state->ours, collective::name, {__VA_ARGS__}, call, pass_on, request);       \
+    }
+#define BOUGH_FORMS(name, parameters, arguments, ...)                                                                  \
     BOUGH_BLOCKING(name, parameters, arguments)                                                                        \
-    BOUGH_NONBLOCKING(name, parameters, arguments)
+    BOUGH_NONBLOCKING(name, parameters, arguments)                                                                     \
+    BOUGH_PERSISTENT(name, parameters, arguments, __VA_ARGS__)
 
 using type_t = ompi_datatype_t*;
 using op_t = ompi_op_t*;
 
-BOUGH_BOTH(bcast, (void* data, int count, type_t type, int root), (data, count, type, root))
+BOUGH_FORMS(bcast, (void* data, int count, type_t type, int root), (data, count, type, root), type)
 BOUGH_BLOCKING(allreduce, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
-BOUGH_BOTH(reduce, (const void* in, void* out, int count, type_t type, op_t op, int root),
-           (in, out, count, type, op, root))
-BOUGH_BOTH(scan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
-BOUGH_BOTH(exscan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op))
-BOUGH_BOTH(reduce_scatter_block, (const void* in, void* out, int count, type_t type, op_t op),
-           (in, out, count, type, op))
-BOUGH_BOTH(reduce_scatter, (const void* in, void* out, const int* counts, type_t type, op_t op),
-           (in, out, counts, type, op))
-BOUGH_BOTH(gather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
-           (in, count, type, out, out_count, out_type, root))
-BOUGH_BOTH(gatherv,
-           (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type,
-            int root),
-           (in, count, type, out, counts, places, out_type, root))
-BOUGH_BOTH(scatter, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
-           (in, count, type, out, out_count, out_type, root))
-BOUGH_BOTH(scatterv,
-           (const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
-            type_t out_type, int root),
-           (in, counts, places, type, out, out_count, out_type, root))
-BOUGH_BOTH(allgather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
-           (in, count, type, out, out_count, out_type))
-BOUGH_BOTH(allgatherv,
-           (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type),
-           (in, count, type, out, counts, places, out_type))
-BOUGH_BOTH(alltoall, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
-           (in, count, type, out, out_count, out_type))
-BOUGH_BOTH(alltoallv,
-           (const void* in, const int* counts, const int* places, type_t type, void* out, const int* out_counts,
-            const int* out_places, type_t out_type),
-           (in, counts, places, type, out, out_counts, out_places, out_type))
+BOUGH_PERSISTENT(allreduce, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op),
+                 type, nullptr, op)
+BOUGH_FORMS(reduce, (const void* in, void* out, int count, type_t type, op_t op, int root),
+            (in, out, count, type, op, root), type, nullptr, op)
+BOUGH_FORMS(scan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op), type,
+            nullptr, op)
+BOUGH_FORMS(exscan, (const void* in, void* out, int count, type_t type, op_t op), (in, out, count, type, op), type,
+            nullptr, op)
+BOUGH_FORMS(reduce_scatter_block, (const void* in, void* out, int count, type_t type, op_t op),
+            (in, out, count, type, op), type, nullptr, op)
+BOUGH_FORMS(reduce_scatter, (const void* in, void* out, const int* counts, type_t type, op_t op),
+            (in, out, counts, type, op), type, nullptr, op)
+BOUGH_FORMS(gather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
+            (in, count, type, out, out_count, out_type, root), in == MPI_IN_PLACE ? nullptr : type,
+            rank == root ? out_type : nullptr)
+BOUGH_FORMS(gatherv,
+            (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type,
+             int root),
+            (in, count, type, out, counts, places, out_type, root), in == MPI_IN_PLACE ? nullptr : type,
+            rank == root ? out_type : nullptr)
+BOUGH_FORMS(scatter, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type, int root),
+            (in, count, type, out, out_count, out_type, root), rank == root ? type : nullptr,
+            out == MPI_IN_PLACE ? nullptr : out_type)
+BOUGH_FORMS(scatterv,
+            (const void* in, const int* counts, const int* places, type_t type, void* out, int out_count,
+             type_t out_type, int root),
+            (in, counts, places, type, out, out_count, out_type, root), rank == root ? type : nullptr,
+            out == MPI_IN_PLACE ? nullptr : out_type)
+BOUGH_FORMS(allgather, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
+            (in, count, type, out, out_count, out_type), in == MPI_IN_PLACE ? nullptr : type, out_type)
+BOUGH_FORMS(allgatherv,
+            (const void* in, int count, type_t type, void* out, const int* counts, const int* places, type_t out_type),
+            (in, count, type, out, counts, places, out_type), in == MPI_IN_PLACE ? nullptr : type, out_type)
+BOUGH_FORMS(alltoall, (const void* in, int count, type_t type, void* out, int out_count, type_t out_type),
+            (in, count, type, out, out_count, out_type), in == MPI_IN_PLACE ? nullptr : type, out_type)
+BOUGH_FORMS(alltoallv,
+            (const void* in, const int* counts, const int* places, type_t type, void* out, const int* out_counts,
+             const int* out_places, type_t out_type),
+            (in, counts, places, type, out, out_counts, out_places, out_type), in == MPI_IN_PLACE ? nullptr : type,
+            out_type)
 
 void note_passed_on(ompi_communicator_t* comm, collective which, reason why, form how) {
     if (world::get().is() == setting::report)
@@ -296,13 +266,20 @@ int pass_ialltoallw(const void* in, const int* counts, const int* places, type_t
     do_it(iallgather) do_it(iallgatherv) do_it(iallreduce) do_it(ialltoall) do_it(ialltoallv) do_it(ibarrier)          \
         do_it(ibcast) do_it(igather) do_it(igatherv) do_it(ireduce) do_it(ireduce_scatter)                             \
             do_it(ireduce_scatter_block) do_it(iscatter) do_it(iscatterv)
+#define BOUGH_EACH_PERSISTENT(do_it)                                                                                   \
+    do_it(allgather_init) do_it(allgatherv_init) do_it(allreduce_init) do_it(alltoall_init) do_it(alltoallv_init)      \
+        do_it(barrier_init) do_it(bcast_init) do_it(gather_init) do_it(gatherv_init) do_it(reduce_init)                \
+            do_it(reduce_scatter_init) do_it(reduce_scatter_block_init) do_it(scatter_init) do_it(scatterv_init)
 #define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw)
 #define BOUGH_EACH_OF_ONE_GROUP(do_it) do_it(exscan) do_it(scan)
 #define BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it) do_it(iexscan) do_it(iscan)
+#define BOUGH_EACH_PERSISTENT_OF_ONE_GROUP(do_it) do_it(exscan_init) do_it(scan_init)
 #define BOUGH_EACH_BELOW(do_it)                                                                                        \
     BOUGH_EACH_BLOCKING(do_it)                                                                                         \
     BOUGH_EACH_NONBLOCKING(do_it)                                                                                      \
-    BOUGH_EACH_PASSED(do_it) BOUGH_EACH_OF_ONE_GROUP(do_it) BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it)
+    BOUGH_EACH_PERSISTENT(do_it)                                                                                       \
+    BOUGH_EACH_PASSED(do_it)                                                                                           \
+    BOUGH_EACH_OF_ONE_GROUP(do_it) BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it) BOUGH_EACH_PERSISTENT_OF_ONE_GROUP(do_it)
 
 int enable(coll_module* module, ompi_communicator_t* comm) {
     bough_module& m = of(module);
@@ -375,9 +352,11 @@ coll_module* comm_query(ompi_communicator_t* comm, int* priority) {
     }
     if (takes_nonblocking) {
         BOUGH_EACH_NONBLOCKING(BOUGH_TAKE)
+        BOUGH_EACH_PERSISTENT(BOUGH_TAKE)
     }
     if (takes_nonblocking && has_one_group) {
         BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(BOUGH_TAKE)
+        BOUGH_EACH_PERSISTENT_OF_ONE_GROUP(BOUGH_TAKE)
     }
     return &f;
 }

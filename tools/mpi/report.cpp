@@ -18,10 +18,10 @@ struct counts {
     std::atomic<std::uint64_t> taken{0}, bytes{0}, ns{0};
     std::array<std::atomic<std::uint64_t>, reasons> passed_on{};
 };
-std::array<counts, 2 * collectives> all_counts; // blocking ones, then nonblocking ones
+std::array<counts, static_cast<std::size_t>(form::count_) * collectives> all_counts; // those of a form in a row
 
 counts& of(collective which, form how) noexcept {
-    return all_counts[static_cast<std::size_t>(which) + (how == form::nonblocking ? collectives : 0)];
+    return all_counts[static_cast<std::size_t>(which) + static_cast<std::size_t>(how) * collectives];
 }
 
 std::string readable(double value, std::initializer_list<const char*> units, double step) {
@@ -86,8 +86,10 @@ void print_lines() {
         const std::uint64_t taken = c.taken;
         if (taken + passed_on == 0) continue;
         has_calls = true;
-        std::string line = std::string("bough: ") + (i < collectives ? "" : "i") +
-                           name_of(static_cast<collective>(i % collectives)) + " " + std::to_string(taken) + " of " +
+        const auto how = static_cast<form>(i / collectives);
+        std::string line = std::string("bough: ") + (how == form::nonblocking ? "i" : "") +
+                           name_of(static_cast<collective>(i % collectives)) +
+                           (how == form::persistent ? "_init" : "") + " " + std::to_string(taken) + " of " +
                            std::to_string(taken + passed_on) + " calls";
         line += ", " + readable(static_cast<double>(c.bytes), {"B", "kB", "MB", "GB", "TB"}, 1000);
         line += ", " + readable(static_cast<double>(c.ns) / 1000, {"us", "ms", "s"}, 1000);

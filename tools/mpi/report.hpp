@@ -32,7 +32,7 @@ enum class collective : std::uint8_t {
 };
 const char* name_of(collective which) noexcept; // "allgather"
 
-enum class form : std::uint8_t { blocking, nonblocking };
+enum class form : std::uint8_t { blocking, nonblocking, persistent, count_ };
 
 void count_taken(collective which, std::size_t bytes, std::uint64_t ns, form how = form::blocking) noexcept;
 void count_passed_on(collective which, reason why, form how = form::blocking) noexcept;
