@@ -34,13 +34,6 @@ constexpr const char* is_late = "a rank has not come to the first collective of 
 
 } // namespace
 
-void seat::add(bough::rank_t its) noexcept {
-    key_ = ((key_ ^ its) * 0xbf58'476d'1ce4'e5b9u) ^ (key_ >> 29);
-    if (rank_ != 0 && added_ == (rank_ - 1) / most_below) above_ = its;
-    if (added_ > most_below * rank_ && added_ <= most_below * (rank_ + 1)) below_[below_count_++] = its;
-    ++added_;
-}
-
 struct ballot::message {
     std::uint64_t key = 0;
     std::uint32_t vote = 0;
