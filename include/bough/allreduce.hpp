@@ -112,9 +112,12 @@ status run_partial_allreduce(On& on, std::span<const T> in, std::span<T> out, co
     static_assert(is_communicator_v<On>, "bough: a partial call blocks: it has no name, and is neither started, bound, "
                                          "nor awaited");
     if constexpr (is_communicator_v<On>) {
+        if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T)))
+            return on.refuse(bad);
+        if (const status bad = detail::check_two_vectors(in.data() == out.data() && !in.empty())) return on.refuse(bad);
         call_signature signature = detail::signature_of<T>(op, in.size(), 0);
         signature.kind = goal::allreduce::kind;
-        return detail::run_partial(on, in, out, signature, how, [&](auto& among) {
+        return detail::run_partial<T>(on, out, signature, how, [&](auto& among) {
             return detail::run_allreduce<T>(among, in, out, op, automatic{});
         });
     }

@@ -5,7 +5,7 @@
 //   elements data{pointer, count, {.size = 8, .identity = 1}};
 //   run_time_op op{.function = add, .commutative = true, .identity = 7};
 //   allreduce(comm, data, op [, choice]);                and start_, bind_, async_: the same names
-//   allreduce(comm, const_elements{in, count, type}, elements{out, count, type}, op [, choice]);
+//   allreduce(comm, const_elements{in, count, type}, elements{out, count, type}, op [, choice or partial{...}]);
 //   reduce(comm, data, op, root{0} [, choice]);          all forms of the other headers that take spans
 //   alltoall(comm, data), alltoallv(comm, data, counts)  these two in place, too
 //
@@ -41,6 +41,7 @@
 #include <bough/call/run_time_blocks.hpp>
 #include <bough/call/run_time_call.hpp>
 #include <bough/call/run_time_neighbours.hpp>
+#include <bough/call/run_time_partial.hpp>
 #include <bough/core/config.hpp>
 #include <bough/exscan.hpp>
 #include <bough/gather.hpp>
@@ -119,7 +120,9 @@ struct run_time_vector_forms : run_time_base<run_time_forms<Forms>, Forms> {
     }
 };
 template <>
-struct run_time_forms<allreduce_forms> : run_time_vector_forms<allreduce_forms, 0> {};
+struct run_time_forms<allreduce_forms> : run_time_vector_forms<allreduce_forms, 0>, run_time_partial_forms {
+    using run_time_partial_forms::call, run_time_vector_forms<allreduce_forms, 0>::call;
+};
 template <>
 struct run_time_forms<scan_forms> : run_time_vector_forms<scan_forms, 0> {};
 template <>

@@ -269,26 +269,27 @@ status read_result(std::span<const std::byte> bytes, std::span<T> out) {
     return {};
 }
 
-template <class Comm, class T>
-status check_partial(const Comm& comm, std::span<const T> in, std::span<T> out, const partial& how) {
+template <class Comm>
+status check_terms(const Comm& comm, const partial& how) {
     if (comm.core()->order() != nullptr)
         return invalid_argument(
             "partial: the calls of this communicator have names: call on the one that it was made of");
-    if (const status bad = detail::check_pair(in.data(), in.size(), out.data(), out.size(), sizeof(T))) return bad;
-    if (in.data() == out.data() && !in.empty())
-        return invalid_argument("output: is the input, which a rank that comes too late must keep");
     if (how.decider >= comm.size()) return invalid_argument("decider: not a rank of the group");
     if (how.at_least > comm.size()) return invalid_argument("at_least: more than the ranks of the group");
     return {};
 }
+inline status check_two_vectors(bool are_one) {
+    if (!are_one) return {};
+    return invalid_argument("output: is the input, which a rank that comes too late must keep");
+}
 
-// Runs a partial call of a blocking front door. `signature`: of the call, without a plan.
-// `front_door(among)` runs the collective on a call_among.
-template <class Comm, class T, class F>
-status run_partial(Comm& comm, std::span<const T> in, std::span<T> out, const call_signature& signature,
-                   const partial& how, const F& front_door) {
+// Runs a partial call of a blocking front door, whose data are checked. `signature`: of the call, without a
+// plan. `front_door(among)` runs the collective on a call_among.
+template <class T, class Comm, class F>
+status run_partial(Comm& comm, std::span<T> out, const call_signature& signature, const partial& how,
+                   const F& front_door) {
     if (comm.is_stale()) return comm.stale();
-    if (const status bad = detail::check_partial(comm, in, out, how)) return comm.refuse(bad);
+    if (const status bad = detail::check_terms(comm, how)) return comm.refuse(bad);
     return detail::guard_call(comm, [&]() -> status {
         partial_run<Comm> its(comm, signature, how);
         if (how.contributed != nullptr) how.contributed->clear(comm.size());
