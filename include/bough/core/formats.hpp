@@ -35,7 +35,7 @@ namespace formats {
 
 // Between ranks; each is 1 to 255.
 inline constexpr std::uint8_t joining = 2;
-inline constexpr std::uint8_t session = 8;
+inline constexpr std::uint8_t session = 9;
 inline constexpr std::uint8_t plans = 4;
 inline constexpr std::uint8_t tcp = 5;
 inline constexpr std::uint8_t shared_memory = 5;

@@ -8,6 +8,7 @@
 //   offer(n)  ->   <-   answer               are you still here, and is n free? Again, until it is
 //   made(n)   ->                             the end
 //   failed    ->   <-   leave                one fails, and all do
+//   missing   ->   <-   ask                  my time is up: who is missing? The leader's may not be
 // The first rank leads. It compares the lists, and offers the largest number. Mostly all have proposed
 // the same one: so there are 5 (m - 1) messages for m members, and 2 (m - 1) more for each further
 // offer. A join alone does not say that its sender is still there: its leave may be on the way.
@@ -39,7 +40,7 @@ namespace bough::inline BOUGH_ABI::detail {
 
 // The payload of its messages.
 struct meeting_message {
-    enum class kind : std::uint8_t { call, join, offer, answer, made, failed, leave };
+    enum class kind : std::uint8_t { call, join, offer, answer, made, failed, leave, ask, missing };
     std::uint64_t list = 0;    // a hash of the members in their order
     std::uint32_t attempt = 0; // of the member; 0: the leader does not know it
     std::uint32_t members = 0; // how many
@@ -47,7 +48,7 @@ struct meeting_message {
     kind what = kind::call;
     std::uint8_t is_free = 0;  // of an answer
     std::uint32_t meeting = 0; // the attempt of the leader, for which it is; 0: not known
-    abort_notice why{};        // of failed and leave
+    abort_notice why{};        // of failed, leave and missing
 };
 static_assert(sizeof(meeting_message) == 48);
 
@@ -68,9 +69,8 @@ public:
     meeting(session<T>& shared, std::span<const rank_t> members, std::uint16_t context, std::uint64_t timeout_ns)
         : session_(shared), members_(members), list_(hash_of_list(members)), context_(context), all_(members.size()) {
         session_.with_lock([&] {
-            // A member waits a little longer, as the leader knows better who is missing.
-            const std::uint64_t more = leads() || timeout_ns == forever ? 0 : std::min(timeout_ns / 8, patience_ns);
-            deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns + more);
+            if (!leads()) more_ns_ = std::min(timeout_ns / 8, patience_ns);
+            deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns);
             attempt_ = session_.contexts().next_meeting();
             last_step_ns_ = session_.now_ns();
             number_ = session_.contexts().reserve();
@@ -145,7 +145,13 @@ private:
         if (leads()) lead();
         for (std::size_t i = 0; i != members_.size() && !is_.done; ++i)
             if (const status why = why_never(members_[i]); why && (leads() || i == 0)) return fail(why);
-        if (!is_.done && session_.now_ns() >= deadline_ns_) fail(who_is_missing());
+        if (is_.done) return;
+        if (session_.now_ns() < deadline_ns_) return;
+        const std::uint64_t more = std::exchange(more_ns_, 0);
+        if (more == 0) return fail(leads() ? who_is_missing() : who_may_be_missing());
+        // A member waits a little longer, as the leader knows better who is missing.
+        deadline_ns_ = deadline_after(session_.now_ns(), more);
+        if (is_.called) tell(leader(), kind::ask);
     }
     // Can a member never come? One that has ended its calls may still be one of those that are made now.
     status why_never(rank_t r) const {
@@ -232,6 +238,9 @@ private:
             all_[i].number = m.number;
             all_[i].agreed = m.is_free != 0 ? m.number : contexts::none;
             return;
+        case kind::ask:
+            if (m.attempt == all_[i].attempt) tell(from, kind::missing, who_is_missing());
+            return;
         case kind::leave:
             if (m.attempt != all_[i].attempt || (m.attempt == 0 && m.meeting != attempt_)) return;
             all_[i].attempt = 0;
@@ -291,6 +300,8 @@ private:
         } else if (m.what == kind::failed) {
             is_.told = true;
             fail(as_told(m.why.as_status(from, 0, context_), from));
+        } else if (m.what == kind::missing) {
+            said_ = as_told(m.why.as_status(from, 0, context_), from);
         }
     }
 
@@ -313,21 +324,35 @@ private:
         else if (!is_.told && !session_.is_lost(leader()))
             tell(leader(), kind::leave, why);
     }
-    // At the deadline. A rank that was in a meeting with another list, which has this rank, is not
+    // Another member's deadline. A rank that was in a meeting with another list, which has this rank, is not
     // missing, even if its time was up first.
-    status who_is_missing() {
-        if (elsewhere_.rank != no_rank)
-            return {.code = errc::call_mismatch,
-                    .mismatch = mismatch::members,
-                    .peer = elsewhere_.rank,
-                    .context = context_};
+    status is_elsewhere() const {
+        return {
+            .code = errc::call_mismatch, .mismatch = mismatch::members, .peer = elsewhere_.rank, .context = context_};
+    }
+    // At the deadline of a member that does not lead.
+    status who_may_be_missing() const {
+        if (elsewhere_.rank != no_rank) return is_elsewhere();
+        if (said_.missing != 0 || said_.code == errc::call_mismatch || said_.cause == errc::call_mismatch) return said_;
+        return without([](std::size_t i) { return i == 0; }); // it has not come, or does not answer
+    }
+    // As the leader knows it.
+    status who_is_missing() const {
+        if (elsewhere_.rank != no_rank) return is_elsewhere();
+        // Those that have not come at all; if there are none, those whose time was up first; if all are there,
+        // those that do not answer.
+        const auto others_are = [&](const auto& so) { return std::all_of(all_.begin() + 1, all_.end(), so); };
+        const bool all_came = others_are([](const member& m) { return m.came; });
+        const bool all_joined = others_are([](const member& m) { return m.attempt != 0; });
+        return without([&](std::size_t i) {
+            if (i == 0 || all_joined) return i != 0 && all_[i].number == 0;
+            return all_[i].attempt == 0 && (all_came || !all_[i].came);
+        });
+    }
+    // is_missing(place in the list)
+    template <class F>
+    status without(const F& is_missing) const {
         status s{.code = errc::deadline, .context = context_};
-        // Those that have not come at all; if there are none, those whose time was up first.
-        const bool all_came = std::all_of(all_.begin() + 1, all_.end(), [](const member& m) { return m.came; });
-        const auto is_missing = [&](std::size_t i) {
-            if (!leads()) return i == 0 && !is_.called;
-            return i != 0 && all_[i].attempt == 0 && (all_came || !all_[i].came);
-        };
         for (std::size_t i = 0; i != all_.size(); ++i)
             if (is_missing(i)) {
                 s.peer = std::min(s.peer, members_[i]);
@@ -345,7 +370,7 @@ private:
     std::uint16_t number_ = contexts::none;
     std::uint32_t attempt_ = 0;
     std::vector<member> all_; // by place in the list; the leader alone uses it
-    std::uint64_t deadline_ns_ = 0;
+    std::uint64_t deadline_ns_ = 0, more_ns_ = 0;
     struct {
         rank_t rank = no_rank; // in a meeting with another list, which has this rank
         std::uint64_t since_ns = 0;
@@ -357,6 +382,7 @@ private:
         bool called = false; // the leader is there
         bool told = false;   // the leader has said that it failed
     } is_;
+    status said_{}; // by the leader, of those that are missing
     status result_{};
 };
 
