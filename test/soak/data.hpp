@@ -9,13 +9,17 @@
 #include "soak/draw.hpp"
 #include "soak/shape.hpp"
 #include "soak/values.hpp"
+#include "support/sample.hpp"
 #include <bough/batch.hpp>
+#include <bough/call/partial.hpp>
 #include <bough/engine/prepared/block_offsets.hpp>
 #include <bough/op/run_time_type.hpp>
 #include <bough/run_time.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <utility>
@@ -52,6 +56,18 @@ public:
     std::span<const std::size_t> send_counts() const { return send_; }
     std::span<const std::size_t> receive_counts() const { return receive_; }
     const bough::batch& batch() const { return batch_; }
+    // Of a partial call.
+    bough::partial terms() {
+        const bough::rank_t size = shape_.size();
+        const std::uint64_t drawn = bough_test::mixed(plan().seed);
+        bough::partial how;
+        how.within = std::chrono::microseconds(drawn % 4 * 200);
+        how.at_least = drawn / 4 % 3 == 0 ? size : static_cast<bough::rank_t>(drawn / 16 % (size + 1));
+        how.behind = static_cast<std::uint32_t>(drawn / 1024 % 4);
+        how.decider = root();
+        how.contributed = &came_;
+        return how;
+    }
     bool is_in_place() const {
         switch (plan().what) {
         case kind::broadcast:
@@ -76,6 +92,8 @@ public:
         if (!std::all_of(out_.end() - static_cast<std::ptrdiff_t>(fence), out_.end(), is_untouched))
             return "bytes behind the result have changed";
         if (!ended_well) return nullptr;
+        if (plan().what == kind::partial_allreduce && (came_.size() != shape_.size() || !came_.has(root())))
+            return "the decider has not contributed";
         std::map<std::pair<origin, bough::rank_t>, bytes> right;
         auto at = out_.begin();
         for (const piece& p : pieces_) {
@@ -159,10 +177,14 @@ private:
             types()[s.type].fill(made.data() + s.first, s.count, plan().seed + (is_lie ? 1 : 0), r);
         return made;
     }
-    // Op over the ranks [0, end), in their order.
+    // Op over the ranks [0, end), in their order; in a partial call over those that have contributed.
     bytes fold(bough::rank_t end) const {
-        bytes all = given_by(0);
-        for (bough::rank_t r = 1; r < end; ++r) {
+        const bool is_partial = plan().what == kind::partial_allreduce;
+        bough::rank_t first = 0;
+        while (is_partial && !came_.has(first)) ++first;
+        bytes all = given_by(first);
+        for (bough::rank_t r = first + 1; r < end; ++r) {
+            if (is_partial && !came_.has(r)) continue;
             const bytes next = given_by(r);
             for (const section& s : sections_of(r))
                 types()[s.type].ops[s.op].fold(all.data() + s.first, next.data() + s.first, s.count);
@@ -211,6 +233,7 @@ private:
         switch (plan().what) {
         case kind::barrier: return;
         case kind::allreduce:
+        case kind::partial_allreduce:
         case kind::allreduce_of_batch: return add_whole(origin::folded, size);
         case kind::reduce:
             if (!is_root() && !here) return;
@@ -294,6 +317,7 @@ private:
     std::vector<piece> pieces_{};
     bytes given_{}, in_{}, out_{};
     bough::batch batch_{};
+    bough::contributors came_{};
 };
 
 } // namespace soak

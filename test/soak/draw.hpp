@@ -75,8 +75,9 @@ enum class kind : std::uint8_t {
     neighbour_alltoallv,
     allreduce_of_batch,
     reduce_of_batch,
+    partial_allreduce,
 };
-inline constexpr std::array<const char*, 23> kind_names{"allreduce",
+inline constexpr std::array<const char*, 24> kind_names{"allreduce",
                                                         "reduce",
                                                         "broadcast",
                                                         "reduce_scatter",
@@ -98,10 +99,11 @@ inline constexpr std::array<const char*, 23> kind_names{"allreduce",
                                                         "neighbour_alltoall",
                                                         "neighbour_alltoallv",
                                                         "allreduce of a batch",
-                                                        "reduce of a batch"};
+                                                        "reduce of a batch",
+                                                        "partial allreduce"};
 constexpr bool combines(kind k) { // with one op
     return k == kind::allreduce || k == kind::reduce || k == kind::reduce_scatter || k == kind::reduce_scatterv ||
-           k == kind::scan || k == kind::exscan;
+           k == kind::scan || k == kind::exscan || k == kind::partial_allreduce;
 }
 constexpr bool may_expect_late_ranks(kind k) { return k == kind::allreduce || k == kind::reduce || k == kind::barrier; }
 constexpr bool is_of_batch(kind k) { return k == kind::allreduce_of_batch || k == kind::reduce_of_batch; }
@@ -206,6 +208,11 @@ inline call_plan draw_call(dice& d, const step_plan& in, const std::vector<std::
     c.root = d.roll(1'000);
     c.elements = draw_length(d);
     c.seed = d.roll(1'000'000);
+    if (c.what == kind::partial_allreduce) { // blocks, has no name, and keeps its input
+        c.how = form::blocking;
+        if (c.where == place::named) c.where = place::world;
+        c.in_place = false;
+    }
     return c;
 }
 
@@ -251,12 +258,15 @@ inline job_plan draw_job(std::uint64_t seed, const std::vector<std::uint8_t>& op
     if (job.fault == fault::cancelled) { // what is cancelled is in flight, and breaks nothing else
         call_plan& c = job.steps[job.step].calls[job.call];
         c.how = form::started;
+        if (c.what == kind::partial_allreduce) c.what = kind::allreduce;
         c.late_ranks = false; // such a call ends its communicator
         if (c.where == place::named) c.where = place::world;
     }
     if (job.fault == fault::stopped) { // all that wait for the rank do so at the same time
         std::vector<call_plan>& calls = job.steps[job.step].calls;
         for (std::size_t k = job.call + 1; k < calls.size(); ++k) calls[k].how = form::started;
+        for (call_plan& c : calls)
+            if (c.what == kind::partial_allreduce) c.what = kind::allreduce;
     }
     if (job.fault == fault::stopped && job.step + 2 < job.steps.size()) job.steps.resize(job.step + 2);
     return job;

@@ -117,6 +117,7 @@ public:
         }
         case kind::allreduce_of_batch: return call(doors(allreduce, start_allreduce, bind_allreduce), data_.batch());
         case kind::reduce_of_batch: return call(doors(reduce, start_reduce, bind_reduce), data_.batch(), root);
+        case kind::partial_allreduce: return allreduce(*on_, in, out, data_.op(), data_.terms(), result_);
         case kind::barrier: return call(doors(barrier, start_barrier, bind_barrier), choice);
         }
     }
