@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program that calls collectives for ever, and whose ranks are killed or stopped from outside (losses). Each
    rank writes its process number into FOLDER/pid.RANK, and what it and bough say into FOLDER/said.RANK. When a
-   collective ends with an error, the rank says when, in seconds since 1970, and ends soon after.
+   collective ends with an error, the rank frees a communicator, says when, in seconds since 1970, and ends soon after.
    MPICH's launcher kills all ranks when one dies, whatever it was told. So the process that it started only waits,
    and holds its connection open, while a child of it, in a session of its own, is the rank. */
 #include <errno.h>
@@ -15,10 +15,12 @@
 
 enum { longest = 1 << 15 };
 static int rank;
+static MPI_Comm spare;
 
 static void end_with(MPI_Comm* comm, int* code, ...) {
     struct timespec now;
     (void)comm;
+    MPI_Comm_free(&spare);
     clock_gettime(CLOCK_REALTIME, &now);
     fprintf(stderr, "ended at %.6f with class %d\n", (double)now.tv_sec + 1e-9 * (double)now.tv_nsec, *code);
     sleep(1); /* so that the others hear of the rank that is lost, and not of this one */
@@ -56,6 +58,8 @@ int main(int argc, char** argv) {
     MPI_Comm_create_errhandler(end_with, &handler);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
     MPI_Comm_set_errhandler(half, handler);
+    MPI_Comm_dup(MPI_COMM_WORLD, &spare);
+    MPI_Barrier(spare);
     MPI_Barrier(half);
     MPI_Barrier(MPI_COMM_WORLD);
     if (argc > 1 && snprintf(path, sizeof(path), "%s/pid.%d", argv[1], rank) > 0 && (file = fopen(path, "w")) != NULL) {

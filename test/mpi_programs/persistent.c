@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program with persistent collectives, between blocking ones, started in another order on each rank, with
  * types, ops and a communicator that are freed while requests have them.
- *   persistent [host]    host: no more than MPIs do themselves. Open MPI 4.1.4 does not hold types and ops; MPICH 4.0.2
+ *   persistent many      more requests than there are numbers of communicators, freed in another order on each rank
+ *   persistent late      a rank comes after the deadline (BOUGH_MPI_DEADLINE, less than 2 s) to one start
+ *   persistent differ    ranks initialise different calls
+ *   persistent host      no more than MPIs do themselves. Open MPI 4.1.4 does not hold types and ops; MPICH 4.0.2
  *                        has wrong results of some started again, and hangs in a wait for an inactive request */
 #include <mpi.h>
 #include <stdio.h>
+#include <unistd.h>
 #if defined(OPEN_MPI) && OPEN_MPI
 #include <mpi-ext.h>
 #endif
@@ -92,6 +96,59 @@ static int one_after_the_other(MPI_Comm comm) {
     return wrong;
 }
 
+static int many(MPI_Comm comm) {
+    enum { most = 16500 };
+    static MPI_Request each[most];
+    int rank, size, round, i, one = 1, sum = 0, wrong = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (round = 0; round != 2; ++round) {
+        for (i = 0; i != most; ++i) {
+            INIT(Allreduce)(&one, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &each[i]);
+            if (i % 500 != 0) continue;
+            sum = 0;
+            MPI_Start(&each[i]);
+            MPI_Wait(&each[i], MPI_STATUS_IGNORE);
+            wrong += sum != size;
+        }
+        for (i = 0; i != most; ++i) MPI_Request_free(&each[rank % 2 == 0 ? i : most - 1 - i]);
+    }
+    return wrong;
+}
+
+/* The call fails, the request stays. A start that is active is not started again. */
+static int late(MPI_Comm comm) {
+    int rank, size, i, code, mine = 0, sum = 0, wrong = 0;
+    MPI_Request r;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    INIT(Allreduce)(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &r);
+    for (i = 0; i != 5; ++i) {
+        mine = i;
+        if (i == 2 && rank == 1) sleep(2);
+        MPI_Start(&r);
+        if (i == 1) wrong += MPI_Start(&r) == MPI_SUCCESS;
+        code = MPI_Wait(&r, MPI_STATUS_IGNORE);
+        wrong += r == MPI_REQUEST_NULL || (i != 2 && (code != MPI_SUCCESS || sum != i * size));
+        wrong += i == 2 && rank != 1 && code == MPI_SUCCESS;
+        if (i == 2 && rank != 1) sleep(2);
+    }
+    MPI_Request_free(&r);
+    return wrong + (r != MPI_REQUEST_NULL);
+}
+
+static int differ(MPI_Comm comm) {
+    int rank, value = 0;
+    MPI_Request r;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 1)
+        INIT(Bcast)(&value, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &r);
+    else
+        INIT(Barrier)(comm, MPI_INFO_NULL, &r);
+    return 1;
+}
+
 static int by_host(MPI_Comm comm) {
     int rank, size, i, wrong = 0, mine = 0, sum = 0, other = 0;
     MPI_Request both[2];
@@ -119,7 +176,9 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 #ifdef INIT
     if (argc > 1) {
-        wrong += by_host(MPI_COMM_WORLD);
+        const char how = argv[1][0];
+        int (*const test)(MPI_Comm) = how == 'm' ? many : how == 'l' ? late : how == 'd' ? differ : by_host;
+        wrong += test(MPI_COMM_WORLD);
     } else {
         MPI_Comm some;
         MPI_Comm_split(MPI_COMM_WORLD, rank == 0, -rank, &some);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program with faults that says how far their errors reach: calls that differ break their communicator, but
    not others, nor a new one of the same ranks; a call that misses the deadline (BOUGH_MPI_DEADLINE, less than 5 s)
-   ends alone. */
+   ends alone; and one that a rank never makes is not mixed up with calls of a new communicator. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
 
 static int rank, size, wrong;
 
+static int calls; /* so that each has another result */
 static int has_sum(MPI_Comm comm) {
-    int one = 1, sum = 0;
-    return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == size;
+    int mine = ++calls, sum = 0;
+    return MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum == mine * size;
 }
 static void expect_sum(MPI_Comm comm, int may_be, const char* what) {
     if (has_sum(comm) == may_be) return;
@@ -55,6 +56,12 @@ int main(int argc, char** argv) {
         printf("rank %d: a call that missed the deadline: no error\n", rank);
     meet();
     expect_sum(part, 1, "the call after it");
+    if (rank != 1) expect_sum(part, 0, "a call that a rank never makes");
+    if (rank == 1) ++calls;
+    meet();
+    MPI_Comm_free(&part);
+    MPI_Comm_dup(MPI_COMM_WORLD, &part);
+    for (round = 0; round != 3; ++round) expect_sum(part, 1, "a new communicator after that");
     printf("rank %d of %d: how far errors reach: %d wrong\n", rank, size, wrong);
     MPI_Finalize();
     return wrong != 0;

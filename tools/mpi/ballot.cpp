@@ -24,15 +24,22 @@ namespace {
     end_job(MPI_COMM_WORLD);
     std::abort();
 }
-[[noreturn]] void end_job_as_lost(bough::rank_t who) noexcept {
-    std::array<char, 120> why{};
-    std::snprintf(why.data(), why.size(), "rank %u is lost in the first collective of a communicator", who);
+[[noreturn]] void end_job_as_lost(bough::rank_t who, const char* what) noexcept {
+    std::array<char, 160> why{};
+    std::snprintf(why.data(), why.size(), "rank %u is lost in %s", who, what);
     end_job_saying(why.data());
 }
+constexpr const char* first_collective = "the first collective of a communicator";
 constexpr const char* vote_failed = "the MPI's allreduce, by which ranks agree, has failed";
 constexpr const char* is_late = "a rank has not come to the first collective of a communicator by the deadline";
 
 } // namespace
+
+void end_job_as_different(const char* mine, const char* other) noexcept {
+    std::array<char, 200> why{};
+    std::snprintf(why.data(), why.size(), "the calls differ: %s here, %s there", mine, other);
+    end_job_saying(why.data());
+}
 
 struct ballot::message {
     std::uint64_t key = 0;
@@ -133,17 +140,16 @@ namespace {
 class absence {
 public:
     // `more_ns`: how much later than at its deadline.
-    absence(communicator& base, std::uint64_t more_ns = 0)
-        : base_(base),
+    absence(communicator& base, const char* what, std::uint64_t more_ns = 0)
+        : base_(base), what_(what),
           last_ns_(bough::deadline_after(bough::detail::steady_now_ns(), later(base.options().timeout_ns, more_ns))) {}
     // Ends the job if it will not come. Call it again and again, when all that has come has been heard.
     void look_for(bough::rank_t who, bool waits_itself) noexcept {
-        if (base_.shared_session()->is_lost(who)) end_job_as_lost(who); // after all that it has sent
+        if (base_.shared_session()->is_lost(who)) end_job_as_lost(who, what_); // after all that it has sent
         if (bough::detail::steady_now_ns() <= last_ns_) return;
         std::array<char, 160> why{};
-        std::snprintf(why.data(), why.size(),
-                      "rank %u%s has not come to the first collective of a communicator by the deadline", who,
-                      waits_itself ? ", or one that it waits for," : "");
+        std::snprintf(why.data(), why.size(), "rank %u%s has not come to %s by the deadline", who,
+                      waits_itself ? ", or one that it waits for," : "", what_);
         end_job_saying(why.data());
     }
 
@@ -152,6 +158,7 @@ private:
         return timeout_ns == bough::forever ? timeout_ns : timeout_ns + more_ns;
     }
     communicator& base_;
+    const char* what_;
     std::uint64_t last_ns_;
 };
 constexpr std::uint32_t turns_between_looks = 16;
@@ -163,7 +170,7 @@ void ballot::gather(std::span<std::uint32_t> numbers) noexcept {
     if (below.empty()) return;
     auto& session = *base_.shared_session();
     std::bitset<seat::most_below> has_come;
-    absence missing(base_);
+    absence missing(base_, what_);
     std::uint32_t turn = 0;
     wait([&] {
         return session.with_lock([&] {
@@ -187,7 +194,7 @@ void ballot::learn(std::span<std::uint32_t> numbers) noexcept {
     constexpr std::uint64_t patience_ns = 500'000'000; // the rank above knows better who is missing
     auto& session = *base_.shared_session();
     bool has_come = false;
-    absence missing(base_, patience_ns);
+    absence missing(base_, what_, patience_ns);
     std::uint32_t turn = 0;
     wait([&] {
         return session.with_lock([&] {
@@ -227,7 +234,7 @@ void vote(host_group& host, std::span<std::uint32_t> numbers, communicator& base
             last_ns = std::min(last_ns, now_ns + soon_ns);
         }
         if (now_ns <= last_ns) continue;
-        lost == bough::no_rank ? end_job_saying(is_late) : end_job_as_lost(lost);
+        lost == bough::no_rank ? end_job_saying(is_late) : end_job_as_lost(lost, first_collective);
     }
 }
 

@@ -23,10 +23,10 @@ using communicator = bough::communicator<link>;
 // The votes by which the part of one communicator is made. All its ranks cast the same ones.
 class ballot {
 public:
-    static constexpr std::size_t most_numbers = 5;
+    static constexpr std::size_t most_numbers = 9;
 
-    // `base`: the communicator of all ranks.
-    ballot(communicator& base, const seat& at) noexcept : base_(base), at_(at) {}
+    // `base`: the communicator of all ranks; `what`: for which call of the program it is, for a sentence.
+    ballot(communicator& base, const seat& at, const char* what) noexcept : base_(base), at_(at), what_(what) {}
     // Of each number the greatest over all ranks.
     void cast(std::span<std::uint32_t> numbers) noexcept;
 
@@ -47,8 +47,12 @@ private:
 
     communicator& base_;
     const seat& at_;
+    const char* what_;
     std::uint32_t votes_ = 0;
 };
+
+// Ends the job: ranks vote for different calls, `mine` here and `other` on another rank.
+[[noreturn]] void end_job_as_different(const char* mine, const char* other) noexcept;
 
 // By the host. Of each number the greatest over all ranks.
 void vote(host_group& host, std::span<std::uint32_t> numbers) noexcept;

@@ -82,7 +82,7 @@ communicator* group::make(bool has_memory) noexcept {
         } catch (const std::bad_alloc&) {
             has_memory = false;
         }
-    why_ = all.make(has_memory ? &members_ : nullptr, at, host_, made_);
+    why_ = all.make(has_memory ? &members_ : nullptr, at, for_, host_, made_);
     return made_ ? &made_->blocking : nullptr;
 }
 

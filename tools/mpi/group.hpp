@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A communicator of the program, as bough sees it: whether its collectives are taken, and what they
-// use.
+// A communicator of the program, or of one of its persistent calls, as bough sees it: whether its collectives are
+// taken, and what they use.
 #ifndef BOUGH_TOOLS_MPI_GROUP_HPP
 #define BOUGH_TOOLS_MPI_GROUP_HPP
 
@@ -19,13 +19,13 @@ namespace under_mpi {
 class group {
 public:
     // `comm` and `host` must outlive the calls of it. Allocates nothing, so that no rank can fail here alone.
-    group(MPI_Comm comm, host_group& host) noexcept : comm_(comm), host_(host) {}
+    group(MPI_Comm comm, host_group& host, purpose why = {}) noexcept : comm_(comm), host_(host), for_(why) {}
     group(const group&) = delete;
     group& operator=(const group&) = delete;
     ~group();
 
     host_group& host() noexcept { return host_; }
-    // For a blocking call; collective the first time. Null: calls are passed on, on all ranks, for the
+    // For a blocking or a persistent call; collective the first time. Null: calls are passed on, on all ranks, for the
     // reason why().
     communicator* use() noexcept {
         if (made_) [[likely]]
@@ -52,6 +52,7 @@ private:
 
     MPI_Comm comm_;
     host_group& host_;
+    purpose for_;
     bool has_tried_ = false;
     reason why_ = reason::not_started;
     std::vector<bough::rank_t> members_;

@@ -248,6 +248,14 @@ int pass_alltoallw(const void* in, const int* counts, const int* places, type_t 
     return m.below.coll_alltoallw(in, counts, places, types, out, out_counts, out_places, out_types, comm,
                                   m.below.coll_alltoallw_module);
 }
+int pass_alltoallw_init(const void* in, const int* counts, const int* places, type_t const* types, void* out,
+                        const int* out_counts, const int* out_places, type_t const* out_types,
+                        ompi_communicator_t* comm, ompi_info_t* info, ompi_request_t** request, coll_module* module) {
+    bough_module& m = of(module);
+    note_passed_on(comm, collective::alltoallw, reason::host_only, form::persistent);
+    return m.below.coll_alltoallw_init(in, counts, places, types, out, out_counts, out_places, out_types, comm, info,
+                                       request, m.below.coll_alltoallw_init_module);
+}
 int pass_ialltoallw(const void* in, const int* counts, const int* places, type_t const* types, void* out,
                     const int* out_counts, const int* out_places, type_t const* out_types, ompi_communicator_t* comm,
                     ompi_request_t** request, coll_module* module) {
@@ -270,7 +278,7 @@ int pass_ialltoallw(const void* in, const int* counts, const int* places, type_t
     do_it(allgather_init) do_it(allgatherv_init) do_it(allreduce_init) do_it(alltoall_init) do_it(alltoallv_init)      \
         do_it(barrier_init) do_it(bcast_init) do_it(gather_init) do_it(gatherv_init) do_it(reduce_init)                \
             do_it(reduce_scatter_init) do_it(reduce_scatter_block_init) do_it(scatter_init) do_it(scatterv_init)
-#define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw)
+#define BOUGH_EACH_PASSED(do_it) do_it(alltoallw) do_it(ialltoallw) do_it(alltoallw_init)
 #define BOUGH_EACH_OF_ONE_GROUP(do_it) do_it(exscan) do_it(scan)
 #define BOUGH_EACH_NONBLOCKING_OF_ONE_GROUP(do_it) do_it(iexscan) do_it(iscan)
 #define BOUGH_EACH_PERSISTENT_OF_ONE_GROUP(do_it) do_it(exscan_init) do_it(scan_init)

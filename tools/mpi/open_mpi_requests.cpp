@@ -13,8 +13,9 @@ void request_flight::has_ended(int code) {
     ompi_request_complete(&of_.super, true);
 }
 
-persistent_call::persistent_call(ompi_communicator_t* comm, host_group& host, const handles& held) noexcept
-    : ours(comm, host), held_(held) {
+persistent_call::persistent_call(ompi_communicator_t* comm, host_group& host, collective which,
+                                 const handles& held) noexcept
+    : ours(comm, host, purpose::persistent(which)), held_(held) {
     if (held_.one != nullptr) OBJ_RETAIN(held_.one);
     if (held_.other != nullptr) OBJ_RETAIN(held_.other);
     if (held_.op != nullptr) OBJ_RETAIN(held_.op);
@@ -29,6 +30,14 @@ namespace {
 
 int free_by_host(ompi_request_t** freed) {
     if (!REQUEST_COMPLETE(*freed)) return MPI_ERR_REQUEST;
+    // When a wait ends with an error, Open MPI frees the request, persistent or not, before it calls the error
+    // handler. A persistent one is still the program's.
+    const bool has_just_failed = (*freed)->req_persistent && (*freed)->req_state == OMPI_REQUEST_INACTIVE &&
+                                 (*freed)->req_status.MPI_ERROR != MPI_SUCCESS;
+    if (has_just_failed) {
+        (*freed)->req_status.MPI_ERROR = MPI_SUCCESS;
+        return OMPI_SUCCESS;
+    }
     free_request(reinterpret_cast<bough_request*>(*freed));
     *freed = MPI_REQUEST_NULL;
     return OMPI_SUCCESS;
@@ -45,6 +54,7 @@ void make_active(bough_request& r) {
 int start_by_host(std::size_t count, ompi_request_t** requests) {
     for (std::size_t i = 0; i != count; ++i) {
         auto& r = *reinterpret_cast<bough_request*>(requests[i]);
+        if (r.super.req_state == OMPI_REQUEST_ACTIVE) return MPI_ERR_REQUEST;
         make_active(r);
         r.persistent->start(*r.call);
     }

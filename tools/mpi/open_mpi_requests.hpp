@@ -34,7 +34,7 @@ struct handles {
 // different orders.
 class persistent_call {
 public:
-    persistent_call(ompi_communicator_t* comm, host_group& host, const handles& held) noexcept;
+    persistent_call(ompi_communicator_t* comm, host_group& host, collective which, const handles& held) noexcept;
     persistent_call(const persistent_call&) = delete;
     persistent_call& operator=(const persistent_call&) = delete;
     virtual ~persistent_call();
@@ -84,8 +84,9 @@ int initialise(mca_coll_base_module_t* module, ompi_communicator_t* comm, group&
                const handles& held, const Call& call, const Pass& pass, ompi_request_t** request) {
     class with_arguments final : public persistent_call {
     public:
-        with_arguments(ompi_communicator_t* comm, host_group& host, const handles& held, const Call& call) noexcept
-            : persistent_call(comm, host, held), comm_(comm), call_(call) {}
+        with_arguments(ompi_communicator_t* comm, host_group& host, collective which, const handles& held,
+                       const Call& call) noexcept
+            : persistent_call(comm, host, which, held), comm_(comm), call_(call) {}
         void start(flight& f) override {
             call_(restarting{f, *ours.use(), ompi_comm_rank(comm_), ompi_comm_size(comm_)});
         }
@@ -100,11 +101,11 @@ int initialise(mca_coll_base_module_t* module, ompi_communicator_t* comm, group&
     reason why = of.why();
     if (may_be_taken) {
         persistent_call* made = nullptr;
-        (void)is_done([&] { made = new with_arguments(comm, of.host(), held, call); });
+        (void)is_done([&] { made = new with_arguments(comm, of.host(), which, held, call); });
         bough_request* const its = made == nullptr ? nullptr : new_request(module, comm, made);
         if (its == nullptr) {
             delete made;
-            group nothing(comm, of.host());
+            group nothing(comm, of.host(), purpose::persistent(which));
             nothing.do_without();
             why = nothing.why();
         } else if (made->ours.use() != nullptr) {

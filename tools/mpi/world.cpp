@@ -122,9 +122,10 @@ bool drive_host(void*, std::uint32_t idle) {
 part::~part() {
     if (number_of_later_ == bough::contexts::none || later_) return;
     auto& session = *blocking.shared_session();
+    std::vector<bough::rank_t> members; // outlives what is said to them
     if (!has_given_up_later_ && session.poison(number_of_later_))
         is_done([&] {
-            std::vector<bough::rank_t> members(blocking.size());
+            members.resize(blocking.size());
             for (bough::rank_t r = 0; r != blocking.size(); ++r) members[r] = blocking.world_rank(r);
             session.with_lock([&] { session.contexts().open(number_of_later_, members); });
             has_given_up_later_ = true;
@@ -142,6 +143,14 @@ void part::give_up_later(const std::vector<bough::rank_t>& members) noexcept {
     first.operation = 1;
     first.context = number_of_later_;
     is_done([&] { session.refuse(first, bough::errc::no_resources, members); });
+}
+
+std::array<char, 48> purpose::text() const noexcept {
+    std::array<char, 48> said{"the first collective of a communicator"};
+    if (number == 0) return said;
+    std::snprintf(said.data(), said.size(), "MPI_%s_init", name_of(static_cast<collective>(number - 1)));
+    said[4] = static_cast<char>(said[4] - 'a' + 'A');
+    return said;
 }
 
 world& world::get() { return never_destroyed<world>::get(); }
@@ -262,20 +271,32 @@ struct numbers {
 
     bool are_some() const noexcept { return blocking != bough::contexts::none && nonblocking != bough::contexts::none; }
 };
+// What a rank proposes, and what all ranks have proposed.
+struct proposal {
+    numbers of{};
+    std::uint32_t calls = 0; // that it has made in that part; a rank that has missed one has made fewer
+    bool is_kept = false;    // the part was another communicator's
+    bool has_memory = true;
+};
 struct agreed {
     numbers greatest{};
-    bool are_same = false;   // all ranks have proposed them
+    bool are_same = false;   // all ranks have proposed them, and have made as many calls
+    bool has_kept = false;   // some rank has proposed a part that it had kept
     bool has_memory = false; // all ranks have
 };
 template <class Vote>
-agreed agree(const Vote& vote, numbers mine, bool has_memory) noexcept {
-    const std::uint32_t a = mine.blocking, b = mine.nonblocking;
-    std::array<std::uint32_t, 5> all{a, ~a, b, ~b, has_memory ? 0u : 1u};
+agreed agree(const Vote& vote, const proposal& mine, purpose why) noexcept {
+    const std::uint32_t a = mine.of.blocking, b = mine.of.nonblocking, c = mine.calls, w = why.number;
+    std::array<std::uint32_t, 9> all{a, ~a, b, ~b, c, ~c, w, ~w, !mine.has_memory ? 2u : mine.is_kept ? 1u : 0u};
+    static_assert(all.size() <= ballot::most_numbers);
     vote(all);
+    if (all[6] != ~all[7])
+        end_job_as_different(why.text().data(), purpose{all[6] != w ? all[6] : ~all[7]}.text().data());
     agreed found;
     found.greatest = {static_cast<std::uint16_t>(all[0]), static_cast<std::uint16_t>(all[2])};
-    found.are_same = all[0] == ~all[1] && all[2] == ~all[3];
-    found.has_memory = all[4] == 0;
+    found.are_same = all[0] == ~all[1] && all[2] == ~all[3] && all[4] == ~all[5];
+    found.has_memory = all[8] != 2;
+    found.has_kept = all[8] != 0;
     return found;
 }
 // The numbers that a rank has reserved of its session.
@@ -324,18 +345,21 @@ private:
 // parts are good, which is nearly always so. Otherwise all try the greatest numbers next, or greater ones where
 // these are taken. As nobody uses a part that was not agreed on, it goes without a word to the others. A part
 // that was kept is proposed, too; its numbers are taken on all members, so that what one member kept is never
-// new to another. A rank that runs out of memory goes on voting, and all give up together.
+// new to another. If others propose another one, as they keep parts in another order, or have made other calls in
+// it, it is let go, and all propose new numbers, as if for the first time. A rank that runs out of memory goes on
+// voting, and all give up together.
 //
 // Only if several threads may make communicators of the same members at the same time, and nothing tells these
 // apart, the host counts the votes.
-reason world::make(const std::vector<bough::rank_t>* members, const seat& at, host_group& host,
+reason world::make(const std::vector<bough::rank_t>* members, const seat& at, purpose why, host_group& host,
                    std::optional<part>& made) noexcept {
     auto& session = *base_->shared_session();
     bool has_memory = members != nullptr, is_kept = false;
     if (has_memory)
         if (std::optional<part> kept = take_kept(*members)) made.emplace(std::move(*kept)), is_kept = true;
     reservation mine(session);
-    ballot votes(*base_, at);
+    const auto what = why.text();
+    ballot votes(*base_, at, what.data());
     const bool is_by_host = may_have_threads_ && host.number() == 0;
     const auto among = [&](std::span<std::uint32_t> said) {
         is_by_host ? vote(host, said, *base_, members) : votes.cast(said);
@@ -347,17 +371,22 @@ reason world::make(const std::vector<bough::rank_t>* members, const seat& at, ho
                 if (!mine.has().are_some()) return;
                 made.emplace(new_one(*members, mine.has().blocking), mine.has().nonblocking);
             });
-        const agreed on =
-            agree(among, made ? numbers{made->blocking.context(), made->number_of_later()} : mine.has(), has_memory);
+        proposal offered{mine.has(), 0, is_kept, has_memory};
+        if (made) offered.of = {made->blocking.context(), made->number_of_later()}, offered.calls = made->calls();
+        const agreed on = agree(among, offered, why);
         if (on.has_memory && on.are_same && made) {
             mine.keep();
             return reason::none;
         }
-        if (made && is_kept) give_back(*members, std::move(*made));
+        if (made && is_kept && !on.has_memory) give_back(*members, std::move(*made));
         if (made && !is_kept) made->withdraw();
-        made.reset();
+        made.reset(); // one that was kept is let go
         is_kept = false;
         if (!on.has_memory) return reason::no_memory;
+        if (on.has_kept) {
+            wanted = {};
+            continue;
+        }
         if (!on.greatest.are_some()) return reason::too_many;
         wanted = on.greatest;
     }

@@ -9,11 +9,13 @@
 #include "link.hpp"
 #include "never_destroyed.hpp"
 #include "reason.hpp"
+#include "report.hpp"
 #include "setting.hpp"
 #include <bough/communicator.hpp>
 #include <bough/core/status.hpp>
 #include <bough/session/contexts.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -23,9 +25,18 @@
 
 namespace under_mpi {
 
-// What a communicator of the program has of bough. Nonblocking calls have their own, since the MPI itself
-// makes some on the program's communicator whenever it makes progress, and calls match by their order. It
-// has its number from the beginning, but is made at the first of them: most programs make none.
+// For which call of the program its ranks make a part: for the first collective of a communicator, or for a
+// persistent one.
+struct purpose {
+    std::uint32_t number = 0;
+    static purpose persistent(collective which) noexcept { return {1 + static_cast<std::uint32_t>(which)}; }
+    std::array<char, 48> text() const noexcept;
+};
+
+// What a communicator of the program has of bough, or one of its persistent calls, which are blocking for it.
+// Nonblocking calls have their own, since the MPI itself makes some on the program's communicator whenever it
+// makes progress, and calls match by their order. It has its number from the beginning, but is made at the first
+// of them: most programs make none.
 class part {
 public:
     part(communicator&& its, std::uint16_t number_of_later) noexcept
@@ -56,6 +67,13 @@ public:
     // Refuses its first call. The session knows the members from then on, so that what becomes of that call is
     // told to these alone: other ranks may use the number for others. They must outlive the part.
     void give_up_later(const std::vector<bough::rank_t>& members) noexcept;
+    // How many calls this rank has made in it.
+    std::uint32_t calls() const {
+        auto& session = *blocking.shared_session();
+        return session.with_lock([&] {
+            return session.contexts().latest(blocking.context()) + session.contexts().latest(number_of_later_);
+        });
+    }
     bool is_broken() const {
         return has_given_up_later_ || blocking.poison() || blocking.shared_session()->poison(number_of_later_);
     }
@@ -87,7 +105,7 @@ public:
     // Collective over the members (ranks of MPI_COMM_WORLD), whose host_group it is, and among whom this rank has
     // that seat. Null: this rank had no memory for their numbers. All ranks get a part, or none does, for the
     // reason that is returned.
-    reason make(const std::vector<bough::rank_t>* members, const seat& at, host_group& host,
+    reason make(const std::vector<bough::rank_t>* members, const seat& at, purpose why, host_group& host,
                 std::optional<part>& made) noexcept;
     // Its communicator for nonblocking calls. Null: this rank has no memory for it, and the others have been
     // told that it has given up their first call.
