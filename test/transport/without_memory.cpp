@@ -5,6 +5,7 @@
 #include "support/joined_ends.hpp"
 #include "support/poor_rank.hpp"
 #include <bough/algorithm/groups.hpp>
+#include <bough/transport/detail/due_events.hpp>
 #include <bough/transport/join_room.hpp>
 #include <bough/transport/tcp.hpp>
 #include <bough/transport/tcp/outgoing.hpp>
@@ -158,6 +159,37 @@ TEST_CASE("memory: a message over tcp is sent whole or not at all, whichever all
             CHECK(out.handed_over() == out.accepted());
         }
     CHECK(failures > 30);
+}
+
+TEST_CASE("memory: an event that was expected takes none, in whatever order others come and go") {
+    due_events queue;
+    std::uint64_t in = 0, out = 0, expected = 0;
+    for (std::uint64_t turn = 0; turn != 3'000; ++turn) {
+        const std::uint64_t more = turn * 7 % 5;
+        if (turn % 3 == 0) {
+            bough_test::until_failure = 0;
+            try {
+                queue.expect(more);
+                expected += more;
+            } catch (const std::bad_alloc&) { // nothing has happened
+            }
+            bough_test::until_failure = -1;
+        } else {
+            queue.expect(more), expected += more;
+        }
+        if (expected > 200) queue.expect_less(), --expected;
+        bough_test::until_failure = 0;
+        for (std::uint64_t n = turn * 11 % 6; n != 0 && expected != 0; --n, --expected)
+            queue.complete(in++, errc::ok, 0);
+        const long left = std::exchange(bough_test::until_failure, -1);
+        REQUIRE(left == 0);
+        for (std::uint64_t n = turn * 13 % 7; n != 0 && !queue.empty(); --n) REQUIRE(queue.take().id == out++);
+    }
+    REQUIRE(queue.empty() == (in == out));
+    if (in != out) CHECK((queue.has_completed(out) && queue.has_completed(in - 1)));
+    CHECK_FALSE(queue.has_completed(in));
+    while (!queue.empty()) REQUIRE(queue.take().id == out++);
+    CHECK(in == out);
 }
 
 TEST_CASE("memory: over tcp no message that has come is lost, whichever allocation of a poll fails") {
