@@ -24,8 +24,12 @@ public:
     // So many more events will come, which then take no memory. If there is none for them, nothing has
     // happened.
     void expect(std::size_t more = 1) {
-        if (ring_.size() - due_ - expected_ < more) grow(due_ + expected_ + more);
+        make_room(more);
         expected_ += more;
+    }
+    // So that expect() allocates nothing.
+    void make_room(std::size_t more = 1) {
+        if (ring_.size() - due_ - expected_ < more) grow(due_ + expected_ + more);
     }
     // One that was expected will not come.
     void expect_less() noexcept { --expected_; }
