@@ -38,6 +38,28 @@ std::vector<in_process::endpoint> in_process_ends(rank_t ranks) {
     return ends;
 }
 
+// Each put takes memory, as over a device whose buffers have run out.
+struct hungry_regions : shared_memory_regions {
+    explicit hungry_regions(shared_memory_regions&& inner) : shared_memory_regions(std::move(inner)) {}
+    posted put(rank_t to, std::uint64_t offset, std::span<const std::byte> first, std::span<const std::byte> second,
+               std::uint64_t id) {
+        ::operator delete(::operator new(64));
+        return shared_memory_regions::put(to, offset, first, second, id);
+    }
+};
+template <class Regions>
+void check_one_sided() {
+    check_polls([] {
+        const one_sided_options options{};
+        auto regions = joined<shared_memory_regions>([&](auto& wire, status& result) {
+            return shared_memory_regions::join(wire, {.region_bytes = one_sided_bytes(3, options)}, result);
+        });
+        std::vector<one_sided<Regions>> ends;
+        for (auto& r : regions) ends.emplace_back(Regions(std::move(r)), options);
+        return ends;
+    });
+}
+
 } // namespace
 
 TEST_CASE("polls without memory: in_process") {
@@ -52,17 +74,8 @@ TEST_CASE("polls without memory: shared_memory") {
 TEST_CASE("polls without memory: tcp") {
     check_polls([] { return joined<tcp>([](auto& wire, status& result) { return tcp::join(wire, {}, result); }); });
 }
-TEST_CASE("polls without memory: one_sided") {
-    check_polls([] {
-        const one_sided_options options{};
-        auto regions = joined<shared_memory_regions>([&](auto& wire, status& result) {
-            return shared_memory_regions::join(wire, {.region_bytes = one_sided_bytes(3, options)}, result);
-        });
-        std::vector<one_sided<shared_memory_regions>> ends;
-        for (auto& r : regions) ends.emplace_back(std::move(r), options);
-        return ends;
-    });
-}
+TEST_CASE("polls without memory: one_sided") { check_one_sided<shared_memory_regions>(); }
+TEST_CASE("polls without memory: one_sided, where each put takes memory") { check_one_sided<hungry_regions>(); }
 TEST_CASE("polls without memory: composite") {
     check_polls([] {
         auto near = in_process_ends(2), alone = in_process_ends(1);
