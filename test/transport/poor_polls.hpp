@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 #include "support/counted_new.hpp"
 #include <bough/concepts/transport.hpp>
+#include <bough/core/rank.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,8 +19,6 @@
 #include <vector>
 
 namespace bough_test {
-
-using namespace bough;
 
 inline constexpr std::array<std::size_t, 6> lengths{8, 0, 60'000, 80, 300, 7'000};
 
@@ -52,31 +51,31 @@ public:
     // All send to all.
     void run(std::uint32_t messages) {
         for (int turn = 0; turn != 400'000 && !all_came(messages); ++turn) {
-            for (rank_t r = 0; r != size_; ++r) {
+            for (bough::rank_t r = 0; r != size_; ++r) {
                 post(r, messages);
                 poll(r, turn % 2 == 0 || turn < 300);
             }
             pass_time();
         }
-        for (rank_t r = 0; r != size_; ++r)
-            for (rank_t from = 0; from != size_; ++from)
+        for (bough::rank_t r = 0; r != size_; ++r)
+            for (bough::rank_t from = 0; from != size_; ++from)
                 if (from != r) CHECK(came_[r][from] == messages);
         CHECK((unended() == 0 && wrong_ == 0));
     }
     // The last rank leaves.
     void leave() {
         ends_.pop_back();
-        const rank_t gone = static_cast<rank_t>(--size_);
+        const bough::rank_t gone = static_cast<bough::rank_t>(--size_);
         for (int turn = 0; turn != 20'000; ++turn) {
             bool all = true;
-            for (rank_t r = 0; r != size_; ++r) {
+            for (bough::rank_t r = 0; r != size_; ++r) {
                 poll(r, turn < 100);
                 all = all && lost_[r][gone] != 0;
             }
             pass_time();
             if (all && turn > 200) break;
         }
-        for (rank_t r = 0; r != size_; ++r) CHECK(lost_[r][gone] == 1);
+        for (bough::rank_t r = 0; r != size_; ++r) CHECK(lost_[r][gone] == 1);
         CHECK(wrong_ == 0);
     }
     void (*time)() = nullptr;
@@ -87,8 +86,8 @@ private:
     }
     bool all_came(std::uint32_t messages) const {
         if (unended() != 0) return false;
-        for (rank_t r = 0; r != size_; ++r)
-            for (rank_t from = 0; from != size_; ++from)
+        for (bough::rank_t r = 0; r != size_; ++r)
+            for (bough::rank_t from = 0; from != size_; ++from)
                 if (from != r && came_[r][from] != messages) return false;
         return true;
     }
@@ -96,32 +95,32 @@ private:
         return static_cast<std::size_t>(
             std::count_if(posts_.begin(), posts_.end(), [](const auto& p) { return !p.second.is_over; }));
     }
-    void post(rank_t r, std::uint32_t messages) {
-        for (rank_t to = 0; to != size_; ++to) {
+    void post(bough::rank_t r, std::uint32_t messages) {
+        for (bough::rank_t to = 0; to != size_; ++to) {
             std::uint32_t& n = sent_[r][to];
             if (to == r || n == messages) continue;
             const std::uint64_t id = std::uint64_t{r} << 40 | std::uint64_t{to} << 32 | n;
             const auto bytes = std::span<const std::byte>(bytes_).first(lengths[n % lengths.size()]);
-            const posted how = ends_[r].post_send(to, {.operation = n}, bytes, id);
-            wrong_ += how == posted::failed;
-            if (how == posted::pending) posts_[id];
-            n += how == posted::pending || how == posted::complete;
+            const bough::posted how = ends_[r].post_send(to, {.operation = n}, bytes, id);
+            wrong_ += how == bough::posted::failed;
+            if (how == bough::posted::pending) posts_[id];
+            n += how == bough::posted::pending || how == bough::posted::complete;
         }
     }
-    void poll(rank_t r, bool is_short) {
-        std::array<event, 5> events;
+    void poll(bough::rank_t r, bool is_short) {
+        std::array<bough::event, 5> events;
         std::size_t found = 0;
         if (is_short)
             short_of_memory(now_, [&] { found = ends_[r].poll(events); });
         else
             found = ends_[r].poll(events);
-        for (const event& e : std::span(events).first(found)) hear(r, e);
+        for (const bough::event& e : std::span(events).first(found)) hear(r, e);
     }
-    void hear(rank_t r, const event& e) {
-        if (e.what == event::kind::lost) return void(++lost_[r][e.peer]);
-        if (e.what == event::kind::complete) {
+    void hear(bough::rank_t r, const bough::event& e) {
+        if (e.what == bough::event::kind::lost) return void(++lost_[r][e.peer]);
+        if (e.what == bough::event::kind::complete) {
             const auto p = posts_.find(e.id);
-            wrong_ += p == posts_.end() || p->second.is_over || e.code != errc::ok || !is_right(p->second.into);
+            wrong_ += p == posts_.end() || p->second.is_over || e.code != bough::errc::ok || !is_right(p->second.into);
             if (p != posts_.end()) p->second.is_over = true;
             return;
         }
@@ -132,9 +131,9 @@ private:
         const std::uint64_t id = std::uint64_t{1} << 60 | takes_++;
         std::vector<std::byte>& into = posts_[id].into;
         into.resize(static_cast<std::size_t>(e.bytes));
-        const posted how = ends_[r].take(e.id, into, id);
-        wrong_ += how != posted::complete && how != posted::pending;
-        if (how != posted::pending) posts_[id].is_over = true, wrong_ += !is_right(into);
+        const bough::posted how = ends_[r].take(e.id, into, id);
+        wrong_ += how != bough::posted::complete && how != bough::posted::pending;
+        if (how != bough::posted::pending) posts_[id].is_over = true, wrong_ += !is_right(into);
     }
     bool is_right(const std::vector<std::byte>& came) const {
         return std::equal(came.begin(), came.end(), bytes_.begin());
