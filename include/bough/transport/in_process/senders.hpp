@@ -14,31 +14,36 @@
 
 namespace bough::inline BOUGH_ABI::detail {
 
-template <int>
-class basic_in_process_senders {
+class in_process_senders {
 public:
     // So many are known without memory for more. May throw.
-    explicit basic_in_process_senders(std::size_t count) { rings_.reserve(count); }
+    explicit in_process_senders(std::size_t count) { rings_.reserve(count); }
 
     plain_list<in_process_ring*>& rings() noexcept { return rings_; }
     const plain_list<in_process_ring*>& rings() const noexcept { return rings_; }
     // Learns of those that are in front of the list now: `newest` is the first. False: there is no memory for
     // that, and none of them is known yet.
-    BOUGH_ALWAYS_INLINE bool learn(in_process_ring* newest) noexcept { return newest == newest_ || read(newest); }
+    template <int = 0>
+    BOUGH_ALWAYS_INLINE bool learn(in_process_ring* newest) noexcept {
+        return newest == newest_ || read(newest);
+    }
     bool knows(const in_process_ring* newest) const noexcept { return newest == newest_; }
     // Makes room for them. Throws if there is no memory.
+    template <int = 0>
     BOUGH_COLD void make_room(const in_process_ring* newest) {
         std::size_t all = rings_.size();
         for (; newest != newest_; newest = newest->next) ++all;
         if (all > rings_.capacity()) rings_.reserve(2 * all);
     }
     // Whether one of them is from that rank.
+    template <int = 0>
     BOUGH_COLD bool has_unread(const in_process_ring* newest, rank_t from) const noexcept {
         while (newest != newest_ && newest->from != from) newest = newest->next;
         return newest != newest_;
     }
 
 private:
+    template <int = 0>
     BOUGH_COLD bool read(in_process_ring* newest) noexcept {
         bool has_room = false;
         ignore_exceptions([&] { make_room(newest), has_room = true; });
@@ -51,7 +56,6 @@ private:
     plain_list<in_process_ring*> rings_;
     const in_process_ring* newest_ = nullptr; // of those that are known
 };
-using in_process_senders = basic_in_process_senders<0>;
 
 } // namespace bough::detail
 
