@@ -50,6 +50,14 @@ std::atomic<int> held{0};                    // duplicates that are not given ba
 int slow_sender = -1, probed = -1;           // its next frame does not come whole; the sender of the last message found
 MPI_Request slow_request = MPI_REQUEST_NULL; // of that frame
 bool slow_fails = false;                     // it will never come
+// The frames of this rank leave, but MPI does not say so.
+bool frames_fly = false;
+std::array<MPI_Request, 64> flying{};
+std::size_t flying_frames = 0;
+bool flies(MPI_Request request) {
+    const auto end = flying.begin() + static_cast<std::ptrdiff_t>(flying_frames);
+    return std::find(flying.begin(), end, request) != end;
+}
 } // namespace
 extern "C" int MPI_Comm_dup(MPI_Comm of, MPI_Comm* made) {
     const int code = PMPI_Comm_dup(of, made); // all take part
@@ -88,13 +96,17 @@ extern "C" int MPI_Test(MPI_Request* request, int* over, MPI_Status* about) {
     if (tests_fail && *request != MPI_REQUEST_NULL) return MPI_ERR_OTHER;
     if (slow_sender != -1 && *request != MPI_REQUEST_NULL && *request == slow_request)
         return slow_fails ? MPI_ERR_OTHER : (*over = 0, MPI_SUCCESS);
+    if (frames_fly && *request != MPI_REQUEST_NULL && flies(*request)) return *over = 0, MPI_SUCCESS;
     return PMPI_Test(request, over, about);
 }
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* request) {
     if (isends_fail) return MPI_ERR_OTHER;
     payloads += tag != detail::mpi_frame_tag;
-    return PMPI_Isend(from, count, type, to, tag, comm, request);
+    const int code = PMPI_Isend(from, count, type, to, tag, comm, request);
+    if (frames_fly && tag == detail::mpi_frame_tag && flying_frames != flying.size())
+        flying[flying_frames++] = *request;
+    return code;
 }
 
 namespace {
@@ -296,6 +308,145 @@ void poor_taker(MPI_Comm world) {
         }
         MPI_Bcast(&is_told, 1, MPI_C_BOOL, 0, world);
     }
+}
+
+// Runs f while no memory is to be had. True: f was told so.
+template <class F>
+bool without_memory(const F& f) {
+    bool is_told = false;
+    bough_test::fail_for_good = true;
+    bough_test::until_failure = 0;
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        is_told = true;
+    }
+    bough_test::until_failure = -1;
+    bough_test::fail_for_good = false;
+    return is_told;
+}
+
+// What a rank sees of its long messages.
+struct long_spectator {
+    mpi& link;
+    std::vector<std::uint64_t> handles{};               // of what has come
+    std::vector<std::pair<std::uint64_t, errc>> ends{}; // by id
+    std::array<event, 8> events{};
+    std::size_t found = 0; // by the last poll
+
+    void note() { // takes memory
+        for (const event& e : std::span(events).first(std::exchange(found, 0))) {
+            if (e.what == event::kind::arrived) handles.push_back(e.id);
+            if (e.what == event::kind::complete) ends.emplace_back(e.id, e.code);
+        }
+    }
+    template <class F>
+    bool poll_until(const F& done) {
+        const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
+        while (!done() && link.now_ns() < last) found = link.poll(events), note();
+        return done();
+    }
+    // Polls without memory until that is said, or often. True: it was said.
+    bool poll_poor() {
+        bool is_told = false;
+        for (int turns = 0; turns != 1'000 && !is_told; ++turns) {
+            is_told = without_memory([this] { found = link.poll(events); });
+            note();
+        }
+        return is_told;
+    }
+    bool has_ended(std::uint64_t id, errc how) const {
+        return std::count(ends.begin(), ends.end(), std::pair{id, how}) == 1;
+    }
+};
+
+// A sender without memory. Its receiver asks for a message that has been taken back; the poll that hears so also hands over
+// how the message has ended.
+void poor_sender(MPI_Comm world) {
+    mpi link{world, {.window = 4, .eager_bytes = 0}};
+    const rank_t me = link.rank();
+    if (link.size() == 1) return;
+    std::vector<std::byte> there(1'000'000, std::byte{7}), here(there.size());
+    long_spectator at{link};
+    if (me == 0) {
+        frames_fly = true; // so that an answer takes memory
+        bool is_told = true;
+        for (long few = 0; is_told; ++few) {
+            posted how = posted::failed;
+            is_told = false;
+            bough_test::until_failure = few;
+            try {
+                how = link.post_send(1, {}, there, 1);
+            } catch (const std::bad_alloc&) {
+                is_told = true;
+            }
+            bough_test::until_failure = -1;
+            check(is_told || how == posted::pending, "a long message is announced", 0);
+        }
+        check(link.post_send(1, {}, there, 2) == posted::pending, "and another", 0);
+        hear(world, 1);
+        check(link.cancel(1) == errc::ok, "a message is taken back", 0);
+        check(at.poll_poor(), "who has no memory for an answer says so", 0);
+        check(at.ends == decltype(at.ends){{1, errc::cancelled}} || at.ends.size() == 2,
+              "no event is lost, and none comes of nothing", 0);
+        check(at.poll_until([&] { return at.ends.size() == 2; }) && at.has_ended(1, errc::cancelled) &&
+                  at.has_ended(2, errc::ok),
+              "each message ends once", 0);
+        tell(world, 1);
+        frames_fly = false;
+        flying_frames = 0;
+    } else if (me == 1) {
+        check(at.poll_until([&] { return at.handles.size() == 2; }), "long messages come", 1);
+        check(link.take(at.handles[0], here, 8) == posted::pending, "one is asked for", 1);
+        tell(world, 0);
+        check(at.poll_until([&] { return at.has_ended(8, errc::peer_aborted); }),
+              "who asks for what was taken back has an answer", 1);
+        check(link.take(at.handles[1], here, 9) == posted::pending, "the other one is asked for", 1);
+        check(at.poll_until([&] { return at.has_ended(9, errc::ok); }) && here == there, "and comes", 1);
+        hear(world, 0);
+    }
+    MPI_Barrier(world);
+}
+
+// A receiver without memory lets a long message go, and gives up another one whose payload comes all the same.
+void poor_release(MPI_Comm world) {
+    const int before = payloads;
+    mpi link{world, {.window = 2, .eager_bytes = 0}};
+    const rank_t me = link.rank();
+    if (link.size() == 1) return;
+    std::vector<std::byte> there(3'000'000, std::byte{7}), here(there.size());
+    long_spectator at{link};
+    if (me == 1) {
+        for (const std::uint64_t id : {1u, 2u})
+            check(link.post_send(0, {}, there, id) == posted::pending, "a long message is announced", 1);
+        check(at.poll_until([&] { return payloads != before; }), "the one that is taken is asked for", 1);
+        tell(world, 0);
+        check(at.poll_until([&] { return at.has_ended(1, errc::ok); }), "a message that is let go ends well", 1);
+        check(at.poll_until([&] { return at.has_ended(2, errc::ok); }), "one that is not wanted any more, too", 1);
+        const std::uint64_t last = deadline_after(link.now_ns(), 30'000'000'000);
+        posted how = posted::would_block;
+        while (how == posted::would_block && link.now_ns() < last) {
+            how = link.post_send(0, {.operation = 3}, {}, 3);
+            at.found = link.poll(at.events), at.note();
+        }
+        check(how == posted::complete, "there is room again", 1);
+    } else if (me == 0) {
+        check(at.poll_until([&] { return at.handles.size() == 2; }), "long messages come", 0);
+        check(link.take(at.handles[1], here, 5) == posted::pending && link.cancel(5) == errc::ok, "one is given up", 0);
+        frames_fly = true;
+        (void)without_memory([&] { link.release(at.handles[0]); });
+        check(at.poll_poor(), "who has no memory to answer says so", 0);
+        hear(world, 1); // the payload of the other one is under way
+        for (int turns = 0; turns != 300; ++turns) {
+            (void)without_memory([&] { at.found = link.poll(at.events); });
+            at.note();
+        }
+        check(at.poll_until([&] { return at.handles.size() == 3; }), "a message behind them comes", 0);
+        check(at.ends.size() == 1 && at.ends[0].first == 5, "a take ends once", 0);
+        frames_fly = false;
+        flying_frames = 0;
+    }
+    MPI_Barrier(world);
 }
 
 // Operations of several communicators that each rank starts in an order of its own.
@@ -512,14 +663,27 @@ void failing_tests(MPI_Comm world) {
     }
 }
 
-// No memory to say goodbye with: the program goes on.
+// No memory to say goodbye with: the others hear of it all the same.
 void poor_ends(MPI_Comm world) {
-    for (long few = 0; few != 4; ++few) {
-        std::optional<mpi> end(std::in_place, world);
-        if (end->rank() == 0) bough_test::until_failure = few;
-        end.reset();
-        bough_test::until_failure = -1;
-    }
+    for (const bool for_good : {false, true})
+        for (long few = 0; few != 4; ++few) {
+            std::optional<mpi> end(std::in_place, world);
+            const rank_t me = end->rank();
+            if (me == 0) {
+                bough_test::fail_for_good = for_good;
+                bough_test::until_failure = few;
+                end.reset();
+                bough_test::until_failure = -1;
+                bough_test::fail_for_good = false;
+                continue;
+            }
+            const std::uint64_t last = deadline_after(end->now_ns(), 30'000'000'000);
+            bool is_lost = false;
+            for (std::array<event, 8> events; !is_lost && end->now_ns() < last;)
+                for (std::size_t n = end->poll(events), i = 0; i != n; ++i)
+                    is_lost = is_lost || (events[i].what == event::kind::lost && events[i].peer == 0);
+            check(is_lost, "who leaves without memory says so", me);
+        }
 }
 
 // The child of a fork leaves MPI to its parent.
@@ -691,6 +855,8 @@ int main(int argc, char** argv) {
         slow_frame_at_the_end(MPI_COMM_WORLD);
         poor_receiver(MPI_COMM_WORLD);
         poor_taker(MPI_COMM_WORLD);
+        poor_sender(MPI_COMM_WORLD);
+        poor_release(MPI_COMM_WORLD);
         any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);

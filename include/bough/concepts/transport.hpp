@@ -33,6 +33,8 @@
 //   T11 a post that has said `complete`, or whose event has come, needs its sender no more: its message arrives though
 //       the sender makes no further call, or its process ends. A transport that keeps such messages back, to send
 //       several at once or for want of room, says how far it has got (GatheringTransport)
+// If memory runs out: a post_send or take that throws has done nothing. A poll hands over what it has found, throws only
+// if that is nothing, and loses nothing. cancel does not throw.
 // Receives are not posted: a message arrives with its envelope first, and the layer that knows the
 // operations decides where the payload goes. So messages are matched by operation, and never land
 // in the wrong buffer.

@@ -40,6 +40,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/contract.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/model/lrc.hpp>
 #include <bough/transport/emulated/arrivals.hpp>
 
@@ -127,7 +128,10 @@ public:
             passed_.erase(passed_.begin(), passed_.begin() + static_cast<std::ptrdiff_t>(count));
             found += count;
         };
-        look();
+        if (has_due())
+            detail::ignore_exceptions([this] { look(); }); // a lack of memory is told when there is nothing else
+        else
+            look();
         pass_on(); // completions of posts cost nothing
         while (found != events.size() && !held_.empty()) {
             if (held_.next_ns() > clock()) break;
@@ -198,6 +202,8 @@ private:
             .latency_ns = all.latency_ns, .ns_per_byte = all.ns_per_byte, .jitter_ns = all.jitter_ns};
         return {inner.rank(), inner.size(), alike, all.links, all.slow, all.seed};
     }
+    // Something can be handed over.
+    bool has_due() const noexcept { return !passed_.empty() || (!held_.empty() && held_.next_ns() <= clock()); }
     double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
 
     // Pays for the send that is offered. True: all of the price is paid. Part of it may have been

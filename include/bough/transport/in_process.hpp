@@ -34,6 +34,7 @@
 #include <bough/os/forks.hpp>
 #include <bough/report/trace_file.hpp> // BOUGH_TRACE
 #include <bough/transport/in_process/ring.hpp>
+#include <bough/transport/in_process/senders.hpp>
 #include <bough/transport/in_turns.hpp>
 #include <bough/transport/slots.hpp>
 
@@ -167,24 +168,15 @@ public:
         return result;
     }
 
+    // If memory runs out, senders that are new wait. Only a poll that has nothing to hand over throws.
     template <int = 0>
     std::size_t poll(std::span<event> events) {
-        refresh();
-        if (const auto woken = world_->ranks[rank_].woken.load(std::memory_order_acquire); woken != woken_)
-            woken_ = woken;
-        std::size_t found =
-            detail::take_in_turns(in_, events, [](detail::in_process_ring& ring, event& e) { return ring.peek(e); });
-        if (!open_.empty()) {
-            for (detail::in_process_ring* ring : open_) found += ring->acknowledged(events.subspan(found));
-            open_.erase_if([](const detail::in_process_ring* ring) { return !ring->has_open(); });
-        }
-        if (world_->departures.load(std::memory_order_acquire) != departures_) found += departed(events.subspan(found));
-        return found;
+        return senders_.learn(newest()) ? poll_known(events) : poll_poor(events);
     }
 
     bool poll_from(rank_t from, event& e) {
-        refresh();
-        for (detail::in_process_ring* ring : in_)
+        (void)senders_.learn(newest()); // poll() says if memory runs out
+        for (detail::in_process_ring* ring : senders_.rings())
             if (ring->from == from) return ring->peek(e);
         return false;
     }
@@ -268,9 +260,9 @@ private:
     };
 
     endpoint(std::shared_ptr<world> shared, rank_t rank)
-        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500), reported_(size(), 0) {
-        for (detail::plain_list<detail::in_process_ring*>* rings : {&in_, &open_})
-            rings->reserve(size() < 64 ? size() : 64);
+        : world_(std::move(shared)), rank_(rank), spins_(oversubscribed() ? 1 : 500),
+          senders_(size() < 64 ? size() : 64), reported_(size(), 0) {
+        open_.reserve(size() < 64 ? size() : 64);
     }
 
     template <int = 0>
@@ -287,30 +279,44 @@ private:
         auto made =
             std::make_unique<detail::in_process_ring>(rank_, to, world_->options.slots, world_->options.eager_bytes);
         std::atomic<detail::in_process_ring*>& list = world_->ranks[to].incoming;
+        if (open_.capacity() == out_.size()) open_.reserve(2 * out_.size() + 1); // each may have long messages
         out_.push_back({to, made.get()});
         made->next = list.load(std::memory_order_relaxed);
         while (!list.compare_exchange_weak(made->next, made.get(), std::memory_order_acq_rel)) {
         }
         return made.release();
     }
-    // Learns of rings that senders have made since the last call.
     template <int = 0>
-    void refresh() {
-        detail::in_process_ring* newest = world_->ranks[rank_].incoming.load(std::memory_order_acquire);
-        if (newest != newest_) read_list(newest);
+    BOUGH_ALWAYS_INLINE std::size_t poll_known(std::span<event> events) {
+        if (const auto woken = world_->ranks[rank_].woken.load(std::memory_order_acquire); woken != woken_)
+            woken_ = woken;
+        std::size_t found = detail::take_in_turns(senders_.rings(), events,
+                                                  [](detail::in_process_ring& ring, event& e) { return ring.peek(e); });
+        if (!open_.empty()) {
+            for (detail::in_process_ring* ring : open_) found += ring->acknowledged(events.subspan(found));
+            open_.erase_if([](const detail::in_process_ring* ring) { return !ring->has_open(); });
+        }
+        if (world_->departures.load(std::memory_order_acquire) != departures_) found += departed(events.subspan(found));
+        return found;
     }
+    // There is no memory for the rings of new senders.
     template <int = 0>
-    BOUGH_COLD void read_list(detail::in_process_ring* newest) {
-        for (detail::in_process_ring* ring = newest; ring != newest_; ring = ring->next) in_.push_back(ring);
-        newest_ = newest;
+    BOUGH_COLD std::size_t poll_poor(std::span<event> events) {
+        const std::size_t found = poll_known(events);
+        if (found == 0) senders_.make_room(newest()); // throws
+        return found;
+    }
+    // The ring to this rank that was made last.
+    detail::in_process_ring* newest() const noexcept {
+        return world_->ranks[rank_].incoming.load(std::memory_order_acquire);
     }
     // Whether poll() would find something, or there is new room for a post that was refused.
     template <int = 0>
     BOUGH_COLD bool has_news() noexcept {
-        if (world_->ranks[rank_].incoming.load(std::memory_order_acquire) != newest_) return true;
+        if (!senders_.knows(newest())) return true;
         if (world_->departures.load(std::memory_order_acquire) != departures_) return true;
         if (world_->ranks[rank_].woken.load(std::memory_order_acquire) != woken_) return true;
-        for (const detail::in_process_ring* ring : in_)
+        for (const detail::in_process_ring* ring : senders_.rings())
             if (ring->has_arrival()) return true;
         for (const auto& [peer, ring] : out_)
             if (ring->has_news()) return true;
@@ -324,9 +330,9 @@ private:
         bool all = true;
         for (rank_t r = 0; r != size(); ++r) {
             if (reported_[r] != 0 || world_->ranks[r].gone.load(std::memory_order_acquire) == 0) continue;
-            refresh();
-            bool drained = found != events.size();
-            for (const detail::in_process_ring* ring : in_) drained &= ring->from != r || !ring->has_arrival();
+            bool drained = found != events.size() && (senders_.learn(newest()) || !senders_.has_unread(newest(), r));
+            for (const detail::in_process_ring* ring : senders_.rings())
+                drained &= ring->from != r || !ring->has_arrival();
             if (!drained) {
                 all = false;
                 continue;
@@ -346,8 +352,7 @@ private:
     rank_t rank_;
     std::uint32_t spins_;
     std::uint32_t forks_ = detail::forks();
-    detail::plain_list<detail::in_process_ring*> in_; // rings to this rank
-    detail::in_process_ring* newest_ = nullptr;       // the newest ring in in_
+    detail::in_process_senders senders_;
     std::vector<way_out> out_;
     detail::plain_list<detail::in_process_ring*> open_; // rings in which long messages from this rank are under way
     std::uint32_t departures_ = 0;                      // how many departures have been reported

@@ -32,7 +32,6 @@
 #include <bough/concepts/protocol.hpp>
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
-#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/status.hpp>
 #include <bough/error.hpp>
 #include <bough/os/clock.hpp>
@@ -75,9 +74,7 @@ public:
     mpi(mpi&&) = default;
     mpi& operator=(mpi&&) = delete;
     ~mpi() {
-        bool has_left = !s_;
-        detail::ignore_exceptions([&] { has_left = has_left || (s_->leave(), true); });
-        if (!has_left) (void)s_.release(); // there was no memory to leave, and MPI may still use the endpoint's
+        if (s_) s_->leave();
     }
 
     rank_t rank() const noexcept { return s_->who().rank; }

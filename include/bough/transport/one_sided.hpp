@@ -325,7 +325,7 @@ private:
         l.heard = true;
         --this->unheard_;
         if (word != this->greeting_->word) { // other options, or another protocol
-            if (!l.greeted) this->greet(l);  // so that the peer notices it too
+            if (!l.greeted) detail::ignore_exceptions([&] { (void)this->greet(l); }); // the peer notices it, too
             return this->broken(l);
         }
         if (!detail::make_array(l.incoming, this->layout_.blocks)) return this->broken(l, errc::no_resources);

@@ -13,7 +13,7 @@
 
 using namespace bough;
 using bough_test::scripted_messenger;
-using detail::fabric_arrival, detail::fabric_buffer, detail::fabric_frame, detail::fabric_place;
+using detail::fabric_arrival, detail::fabric_buffer, detail::fabric_frame, detail::fabric_place, detail::fabric_result;
 
 namespace {
 
@@ -22,13 +22,20 @@ struct receiver : bough_test::lone_rank {
     std::vector<std::byte> into = std::vector<std::byte>(2500);
     std::uint32_t heard = 0;
 
-    explicit receiver(bool writes = true) : lone_rank(writes), pulls(core) { REQUIRE(core.in.prepare()); }
+    explicit receiver(bool writes = true) : lone_rank(writes), pulls(core) {
+        REQUIRE((core.in.prepare() && core.out.prepare()));
+    }
 
-    // Rank 1 announces a payload, which is taken. What this rank answers.
-    fabric_place take(std::uint64_t id) {
+    // Rank 1 announces a payload.
+    fabric_buffer& announced() {
         const detail::fabric_announcement about{into.size(), heard, 0};
         hear(1, fabric_frame::announcement, heard++, 0, 9, std::as_bytes(std::span(&about, 1)));
-        fabric_buffer& b = core.in.next();
+        core.out.expect_answer(); // as a poller does
+        return core.in.next();
+    }
+    // The same, and it is taken. What this rank answers.
+    fabric_place take(std::uint64_t id) {
+        fabric_buffer& b = announced();
         REQUIRE(pulls.take(b, fabric_arrival(b), into, id) == posted::pending);
         REQUIRE(device.sent.back().head.kind == fabric_frame::go);
         return device.sent.back().place;
@@ -57,29 +64,47 @@ TEST_CASE("pulls: a payload has come when all its pieces were written") {
     CHECK_FALSE(one.pulls.empty());
 }
 
-TEST_CASE("pulls: a take for which there is no memory has not happened") {
-    for (const bool writes : {true, false}) {
-        receiver one(writes);
-        (void)one.take(7);
-        one.pulls.lose(1);
-        if (!writes) one.pulls.failed(*one.device.asked.back().op);
-        REQUIRE(one.pulls.empty()); // the next one needs memory only for what it says
-        for (int words = 1; words != 32; ++words) one.core.out.say(1, fabric_frame::room); // all buffers are in use
-        const detail::fabric_announcement about{one.into.size(), one.heard, 0};
-        one.hear(1, fabric_frame::announcement, one.heard++, 0, 9, std::as_bytes(std::span(&about, 1)));
-        fabric_buffer& b = one.core.in.next();
-        const std::size_t asked = one.device.asked.size();
-        one.device.asked.reserve(100);
-        const std::uint32_t used = one.core.credits.used(1);
-        bough_test::until_failure = 0;
-        bough_test::fail_for_good = true;
-        CHECK_THROWS_AS(one.pulls.take(b, fabric_arrival(b), one.into, 8), std::bad_alloc);
-        bough_test::until_failure = -1;
-        bough_test::fail_for_good = false;
-        CHECK(one.device.asked.size() == asked);
-        CHECK(one.core.credits.used(1) == used);
-        CHECK(one.pulls.take(b, fabric_arrival(b), one.into, 8) == posted::pending);
-    }
+TEST_CASE("pulls: a take for which there is no memory has not happened; its word needs none") {
+    for (const bool writes : {true, false})
+        for (const bool is_first : {true, false}) {
+            receiver one(writes);
+            if (!is_first) {
+                (void)one.take(7);
+                one.pulls.lose(1);
+                if (!writes) one.pulls.failed(*one.device.asked.back().op);
+                (void)one.told(7);
+            }
+            REQUIRE(one.pulls.empty());
+            while (one.core.out.send(1, fabric_frame::message, {}, {}) == fabric_result::ok) continue;
+            fabric_buffer& b = one.announced();
+            const std::size_t asked = one.device.asked.size(), said = one.device.sent.size();
+            one.device.asked.reserve(100);
+            const std::uint32_t used = one.core.credits.used(1);
+            posted how = posted::failed;
+            bool is_told = false;
+            bough_test::until_failure = 0;
+            bough_test::fail_for_good = true;
+            try {
+                how = one.pulls.take(b, fabric_arrival(b), one.into, 8);
+            } catch (const std::bad_alloc&) {
+                is_told = true;
+            }
+            bough_test::until_failure = -1;
+            bough_test::fail_for_good = false;
+            CAPTURE(writes, is_first);
+            CHECK(is_told == is_first);
+            if (is_told) {
+                CHECK(one.device.asked.size() == asked);
+                CHECK(one.core.credits.used(1) == used);
+                how = one.pulls.take(b, fabric_arrival(b), one.into, 8);
+            } else {
+                CHECK(one.device.sent.size() == said);
+                one.core.out.flush();
+            }
+            CHECK(how == posted::pending);
+            REQUIRE(one.device.sent.size() == said + 1);
+            CHECK(one.device.sent.back().head.kind == fabric_frame::go);
+        }
 }
 
 TEST_CASE("pulls: where pieces travel as tagged messages, one is received after the other") {

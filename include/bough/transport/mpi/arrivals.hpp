@@ -25,7 +25,8 @@ struct mpi_arrival {
     std::uint64_t handle = 0;
     mpi_frame head{};
     rank_t from = no_rank;
-    mpi_buffer data{}; // the frame as it came
+    mpi_buffer data{};       // the frame as it came
+    bool is_refused = false; // an announcement that was let go, without memory to say so
 
     const std::byte* payload() const noexcept { return data.memory.get() + sizeof head; }
 };
@@ -36,9 +37,20 @@ public:
     void prepare(rank_t ranks) { held_.assign(ranks, 0); }
     // Before the first poll; `eager_bytes` as the ranks have agreed on them.
     void set_longest(std::size_t eager_bytes) noexcept { longest_ = sizeof(mpi_frame) + eager_bytes; }
-    // Before the frames of one poll. Throws if there is no memory for any frame; none is lost by that.
-    void start_poll() {
-        if (spare_.empty()) add();
+    // Whether there is memory for a frame.
+    bool has_spare() const noexcept { return !spare_.empty(); }
+    // Makes some. If memory runs out, nothing has happened.
+    BOUGH_COLD void add() {
+        spare_.reserve(list_.size() + 1); // so that neither put() nor a frame that waits in coming_ allocates
+        coming_.reserve(list_.size() + 1);
+        auto made = std::make_unique<mpi_arrival>();
+        made->handle = list_.size();
+        made->data = mpi_buffer(longest_);
+        list_.push_back(std::move(made));
+        spare_.push_back(list_.size() - 1);
+    }
+    // Before the frames of one poll.
+    void start_poll() noexcept {
         next_ = 0;
         if (++poll_ == 0) ++poll_;
     }
@@ -61,6 +73,26 @@ public:
     }
     // The frame is used up.
     void put(std::uint64_t handle) noexcept { spare_.push_back(handle); }
+    // The frame that has been received last cannot be used for want of memory. It comes again in the next
+    // poll, and those of its sender behind it.
+    BOUGH_COLD void put_off(mpi_arrival& a) noexcept {
+        held_[a.from] = poll_;
+        coming_.insert(coming_.begin() + static_cast<std::ptrdiff_t>(next_++), &a); // add() has made room
+    }
+    // An announcement is used up, and its sender must be told.
+    BOUGH_COLD void refuse(std::uint64_t handle) noexcept {
+        list_[static_cast<std::size_t>(handle)]->is_refused = true;
+    }
+    // Calls told(arrival) for each of these until it returns false.
+    template <class F>
+    BOUGH_COLD void tell_refused(const F& told) noexcept {
+        for (const auto& a : list_) {
+            if (!a->is_refused) continue;
+            if (!told(*a)) return;
+            a->is_refused = false;
+            put(a->handle);
+        }
+    }
 
 private:
     // Begins to receive a frame. Null: none comes, or there is no memory for it.
@@ -120,16 +152,6 @@ private:
             if (r != core.group.rank) core.peers.fail(r);
         return nullptr;
     }
-    BOUGH_COLD void add() {
-        spare_.reserve(list_.size() + 1); // so that neither put() nor a frame that waits in coming_ allocates
-        coming_.reserve(list_.size() + 1);
-        auto made = std::make_unique<mpi_arrival>();
-        made->handle = list_.size();
-        made->data = mpi_buffer(longest_);
-        list_.push_back(std::move(made));
-        spare_.push_back(list_.size() - 1);
-    }
-
     std::size_t longest_ = 0;                        // frame, in bytes
     std::vector<std::unique_ptr<mpi_arrival>> list_; // by handle
     std::vector<std::uint64_t> spare_;               // handles

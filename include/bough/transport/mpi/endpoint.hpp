@@ -8,6 +8,7 @@
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
 #include <bough/transport/mpi/arrivals.hpp>
@@ -43,6 +44,9 @@ public:
         const auto allocate = [this](rank_t ranks) {
             core_.peers = mpi_peers(ranks);
             core_.credits = message_credits(ranks, 0);
+            core_.events = {};
+            core_.events.expect(ranks); // each may be lost
+            parting_ = mpi_parting::prepared(ranks);
             sends_.prepare(ranks);
             arrivals_.prepare(ranks);
         };
@@ -70,20 +74,25 @@ public:
         return is_short ? posted::complete : posted::pending;
     }
 
+    // If memory runs out, that is all for now: what needs it waits. Only a poll that has nothing to hand over
+    // throws.
     BOUGH_ALWAYS_INLINE std::size_t poll(std::span<event> events) {
         std::size_t found = 0;
-        arrivals_.start_poll();
+        if (core_.lacking != 0) say_what_is_owed();
         if (!sends_.empty() || !takes_.empty()) test_transfers();
         for (; found != events.size() && !core_.events.empty(); ++found) {
             events[found] = core_.events.take();
             if (events[found].what == event::kind::lost) core_.peers.report(events[found].peer);
         }
+        if (found == 0 && !arrivals_.has_spare()) lose_failed(), arrivals_.add();
+        arrivals_.start_poll();
         for (int frames = 0; frames != 64 && found != events.size(); ++frames) {
             mpi_arrival* const a = arrivals_.receive(core_);
             if (a == nullptr) break;
             found += hear(*a, events[found]);
         }
         lose_failed();
+        if (found == 0 && core_.lacking != 0) core_.tell_lack();
         return found;
     }
 
@@ -107,14 +116,18 @@ public:
     }
     // Only short messages can be claimed: a long one must be taken.
     bool claim(std::uint64_t handle) const noexcept { return arrivals_[handle].head.kind == mpi_frame::message; }
-    void release(std::uint64_t handle) {
-        const mpi_frame& head = arrivals_[handle].head;
-        const rank_t from = arrivals_[handle].from;
-        use_up(handle);
-        if (head.kind == mpi_frame::announcement && !core_.peers.is_lost(from))
-            core_.say(from, {.number = head.number, .kind = mpi_frame::done});
-        else
-            core_.give_room(from);
+    // Without memory its sender is told later.
+    void release(std::uint64_t handle) noexcept {
+        const mpi_arrival& a = arrivals_[handle];
+        core_.credits.use(a.from);
+        if (a.head.kind != mpi_frame::announcement || core_.peers.is_lost(a.from)) {
+            arrivals_.put(handle);
+            core_.give_room(a.from);
+        } else if (say_done(a)) {
+            arrivals_.put(handle);
+        } else {
+            arrivals_.refuse(handle);
+        }
         lose_failed();
     }
     errc cancel(std::uint64_t id) {
@@ -138,8 +151,9 @@ public:
         return core_.peers.is_lost(to) ? accepted() : core_.outgoing.sent_to(static_cast<int>(to));
     }
 
-    // Says bye to all. Before that, waits up to a second for transfers that cannot be taken back.
-    void leave() {
+    // Says bye to all. Before that, waits up to a second for transfers that cannot be taken back. Needs no
+    // memory but what open() has reserved.
+    void leave() noexcept {
         if (forked()) return; // MPI belongs to the parent
         int over = 0;
         MPI_Finalized(&over);
@@ -149,22 +163,16 @@ public:
         const auto is_quiet = [this] { return takes_.empty() && sends_.are_over(); };
         while (!is_quiet() && steady_now_ns() < last_ns) {
             std::array<event, 8> events;
-            const std::size_t found = poll(events);
+            std::size_t found = 0;
+            ignore_exceptions([&] { found = poll(events); });
             for (std::size_t i = 0; i != found; ++i)
                 if (events[i].what == event::kind::arrived) release(events[i].id);
             if (found == 0) std::this_thread::yield();
         }
-        bool is_clean = is_quiet();
+        const bool is_clean = is_quiet();
         takes_.give_all_up();
         lose_failed();
-        const mpi_group& g = core_.group;
-        for (rank_t r = 0; r != g.size; ++r) {
-            if (r == g.rank) continue;
-            const mpi_frame bye{.kind = mpi_frame::bye};
-            is_clean = core_.outgoing.send(g.comm, static_cast<int>(r), bye, {}, [](int) {}) && is_clean &&
-                       (!core_.peers.is_lost(r) || core_.peers.has_parted(r));
-        }
-        mpi_parting::add({std::move(core_), std::move(arrivals_), is_clean});
+        mpi_parting::add(std::move(parting_), std::move(core_), std::move(arrivals_), is_clean);
     }
 
 private:
@@ -175,7 +183,7 @@ private:
     }
     // Does what a frame says. True: it is a message, which `e` announces. Nothing is announced of a rank with
     // which a call has failed: what it sent before may be missing.
-    bool hear(const mpi_arrival& a, event& e) {
+    bool hear(mpi_arrival& a, event& e) {
         const mpi_frame& head = a.head;
         const rank_t from = a.from;
         core_.credits.freed(from, static_cast<std::uint16_t>(head.used));
@@ -185,13 +193,16 @@ private:
             if (head.kind == mpi_frame::message && head.bytes != 0) e.data = a.payload();
             return true;
         }
-        arrivals_.put(a.handle);
-        if (!is_message) hear_word(from, head);
+        if (is_message || hear_word(from, head))
+            arrivals_.put(a.handle);
+        else
+            arrivals_.put_off(a);
         return false;
     }
-    void hear_word(rank_t from, const mpi_frame& head) {
+    // False: there is no memory to answer it, and nothing has happened.
+    bool hear_word(rank_t from, const mpi_frame& head) {
         switch (head.kind) {
-        case mpi_frame::go: sends_.wanted(from, head.number); break;
+        case mpi_frame::go: return sends_.wanted(from, head.number);
         case mpi_frame::done: sends_.unwanted(from, head.number); break;
         case mpi_frame::none: takes_.refused(from, head.number); break;
         case mpi_frame::bye:
@@ -200,6 +211,20 @@ private:
             break;
         default: break;
         }
+        return true;
+    }
+    // Tells the sender of an announcement that nobody wants its payload. False: there is no memory for that.
+    bool say_done(const mpi_arrival& a) noexcept {
+        if (!core_.has_room()) return false;
+        core_.say(a.from, {.number = a.head.number, .kind = mpi_frame::done});
+        return true;
+    }
+    // What could not be said for want of memory.
+    BOUGH_COLD void say_what_is_owed() noexcept {
+        core_.lacking = 0;
+        arrivals_.tell_refused([this](const mpi_arrival& a) { return core_.peers.is_lost(a.from) || say_done(a); });
+        for (rank_t r = 0; r != core_.group.size; ++r) core_.give_room(r);
+        lose_failed();
     }
     void use_up(std::uint64_t handle) {
         core_.credits.use(arrivals_[handle].from);
@@ -224,6 +249,7 @@ private:
     mpi_long_sends sends_;
     mpi_long_takes takes_;
     mpi_arrivals arrivals_;
+    mpi_parting::list parting_; // for leave()
     std::uint32_t forks_ = forks();
 };
 

@@ -28,31 +28,37 @@ public:
     // Allocates what is kept for each rank. May throw.
     void prepare(rank_t ranks) { announced_.resize(ranks); }
 
-    // False: MPI refuses the announcement, and the peer has failed.
+    // False: MPI refuses the announcement, and the peer has failed. If memory runs out, nothing has happened.
     bool announce(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
-        const std::uint32_t number = announced_[to]++;
-        list_.push_back({.id = id, .to = to, .number = number, .bytes = bytes});
-        const mpi_frame head{.tag = tag, .bytes = bytes.size(), .number = number, .kind = mpi_frame::announcement};
+        core_->make_room();
+        make_room();
+        core_->events.expect();
+        list_.push_back({.id = id, .to = to, .number = announced_[to], .bytes = bytes});
+        const mpi_frame head{
+            .tag = tag, .bytes = bytes.size(), .number = announced_[to]++, .kind = mpi_frame::announcement};
         if (core_->say(to, head)) return true;
         list_.pop_back();
+        core_->events.expect_less();
         return false;
     }
 
-    // The receiver waits for a payload.
-    void wanted(rank_t by, std::uint32_t number) {
+    // The receiver waits for a payload. False: there is no memory to answer, and nothing has happened.
+    bool wanted(rank_t by, std::uint32_t number) {
         const auto s = find_waiting(by, number);
-        if (s == list_.end()) return;
+        if (s == list_.end()) return true;
         if (s->taken_back) {
+            if (!core_->has_room()) return false;
             list_.erase(s);
             core_->say(by, {.number = number, .kind = mpi_frame::none});
-            return;
+            return true;
         }
         const mpi_bytes n(s->bytes.size());
         if (MPI_Isend(s->bytes.data(), n.count, n.type, static_cast<int>(by), mpi_payload_tag(number),
                       core_->group.comm, &s->request) == MPI_SUCCESS)
-            return;
+            return true;
         s->request = MPI_REQUEST_NULL;
         core_->peers.fail(by);
+        return true;
     }
     // The receiver does not want a payload.
     void unwanted(rank_t by, std::uint32_t number) {
@@ -117,6 +123,9 @@ private:
         bool is_under_way() const noexcept { return request != MPI_REQUEST_NULL; }
     };
 
+    void make_room() {
+        if (list_.size() == list_.capacity()) list_.reserve(2 * list_.size() + 8);
+    }
     // Whether MPI is done with a send; then its event is due.
     bool is_over(long_send& s) {
         MPI_Status about;

@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/mpi/buffer.hpp>
 #include <bough/transport/mpi/frame.hpp>
@@ -28,12 +29,15 @@ public:
     // Posts the receive. The caller then asks for the payload. False: MPI refuses. If memory runs out, nothing
     // has happened.
     bool post(rank_t from, std::uint32_t number, std::span<std::byte> into, std::uint64_t id) {
+        make_room();
+        core_->events.expect();
         takes_.push_back({.id = id, .from = from, .number = number, .bytes = into.size()});
         const mpi_bytes n(into.size());
         if (MPI_Irecv(into.data(), n.count, n.type, static_cast<int>(from), mpi_payload_tag(number), core_->group.comm,
                       &takes_.back().request) == MPI_SUCCESS)
             return true;
         takes_.pop_back();
+        core_->events.expect_less();
         return false;
     }
     // The sender has taken a payload back.
@@ -88,6 +92,10 @@ private:
         bool over = false;
     };
 
+    void make_room() {
+        if (takes_.size() == takes_.capacity()) takes_.reserve(2 * takes_.size() + 8);
+        orphans_.reserve(orphans_.size() + takes_.capacity()); // each may become one
+    }
     // True: take number i is over, and its event is due.
     bool test(std::size_t i) {
         const long_take t = takes_[i];
@@ -109,20 +117,31 @@ private:
         MPI_Cancel(&takes_[i].request);
         test(i);
     }
-    // Receives a payload that nobody wants.
+    // Receives a payload that nobody wants. Without memory for it, a later call does that.
     void drain(orphan& o) {
         int over = 0;
         if (o.data.request == MPI_REQUEST_NULL) {
+            if (!o.data.memory && !has_memory(o)) return;
             MPI_Message message;
             MPI_Status about;
             o.over = MPI_Improbe(static_cast<int>(o.from), mpi_payload_tag(o.number), core_->group.comm, &over,
                                  &message, &about) != MPI_SUCCESS;
             if (o.over || over == 0) return;
-            o.data = mpi_buffer(o.bytes);
             const mpi_bytes n(o.bytes);
             MPI_Imrecv(o.data.memory.get(), n.count, n.type, &message, &o.data.request);
         }
         if (MPI_Test(&o.data.request, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || over != 0) o.over = true;
+    }
+
+    // The payload has come, and there is memory for it.
+    bool has_memory(orphan& o) {
+        int has_come = 0;
+        o.over = MPI_Iprobe(static_cast<int>(o.from), mpi_payload_tag(o.number), core_->group.comm, &has_come,
+                            MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        if (o.over || has_come == 0) return false;
+        ignore_exceptions([&o] { o.data = mpi_buffer(o.bytes); });
+        if (!o.data.memory) core_->lacking = o.bytes;
+        return o.data.memory != nullptr;
     }
 
     mpi_rank_core* core_;

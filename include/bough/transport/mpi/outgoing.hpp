@@ -28,7 +28,7 @@ public:
     void make_room(const F& failed) {
         if (free_.empty()) reclaim(failed);
         if (!free_.empty()) return;
-        mpi_buffer made(sizeof(mpi_frame) + longest_);
+        mpi_buffer made(frame_bytes());
         free_.reserve(made_ + 1); // before MPI has the memory
         flying_.reserve(made_ + 1);
         ++made_;
@@ -66,6 +66,7 @@ public:
             if (how == progress::failed) failed(to);
         }
     }
+    std::size_t frame_bytes() const noexcept { return sizeof(mpi_frame) + longest_; }
     bool all_sent() const noexcept { return flying_.empty(); }
     // How many frames were sent so far, and how many of them, from the first on, need nothing more
     // from this process to reach rank `to`.

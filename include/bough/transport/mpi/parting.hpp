@@ -5,7 +5,6 @@
 #define BOUGH_TRANSPORT_MPI_PARTING_HPP
 
 #include <bough/core/deadline.hpp>
-#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/transport/mpi/arrivals.hpp>
@@ -21,6 +20,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -32,34 +32,49 @@ namespace bough::inline BOUGH_ABI::detail {
 class mpi_parting {
 public:
     struct remains {
-        mpi_rank_core core;
-        mpi_arrivals arrivals; // frames that were still coming come here
-        bool is_clean;         // nothing but frames can still come
-    };
+        mpi_rank_core core{};
+        mpi_arrivals arrivals{};           // frames that were still coming come here
+        bool is_clean = true;              // nothing but frames can still come
+        mpi_frame bye{};                   // to each peer
+        std::vector<MPI_Request> saying{}; // of each
 
-    static void add(remains what) {
+        explicit remains(rank_t ranks) : saying(ranks, MPI_REQUEST_NULL) { bye.kind = mpi_frame::bye; }
+    };
+    using list = std::list<remains>;
+
+    // Memory for the end of a transport. May throw.
+    static list prepared(rank_t ranks) {
+        list one;
+        one.emplace_back(ranks);
+        return one;
+    }
+    // Says bye to all peers, and keeps what a transport leaves. `one`: from prepared(). Allocates nothing.
+    static void add(list one, mpi_rank_core core, mpi_arrivals arrivals, bool is_clean) noexcept {
         static const bool hooked = hook();
         (void)hooked;
-        std::list<remains> one;
-        one.push_back(std::move(what));
+        remains& r = one.front();
+        r.core = std::move(core);
+        r.arrivals = std::move(arrivals);
+        r.is_clean = is_clean;
+        say_bye(r);
         {
-            const std::lock_guard held(list().lock);
-            list().all.splice(list().all.end(), one);
+            const std::lock_guard held(shared().lock);
+            shared().all.splice(shared().all.end(), one);
         }
         give_back();
     }
     // Gives back what can be given back, and waits for at most `patience_ns`. `at_end`: also those
-    // to which something else may still come. If memory runs out, a later call does it.
-    static void give_back(std::uint64_t patience_ns = 0, bool at_end = false) {
+    // to which something else may still come. Without memory for frames that come, a later call does it.
+    static void give_back(std::uint64_t patience_ns = 0, bool at_end = false) noexcept {
         const std::uint64_t last_ns = deadline_after(steady_now_ns(), patience_ns);
-        std::list<remains> mine; // so that two threads never handle the same one
+        list mine; // so that two threads never handle the same one
         {
-            const std::lock_guard held(list().lock);
-            mine.swap(list().all);
+            const std::lock_guard held(shared().lock);
+            mine.swap(shared().all);
         }
         for (;;) {
             std::erase_if(mine, [at_end](remains& r) {
-                ignore_exceptions([&r] { hear(r); });
+                hear(r);
                 if (!is_over(r) || !(r.is_clean || at_end)) return false;
                 MPI_Comm_free(&r.core.group.comm);
                 return true;
@@ -68,16 +83,16 @@ public:
             if (std::none_of(mine.begin(), mine.end(), may_end) || steady_now_ns() >= last_ns) break;
             std::this_thread::yield();
         }
-        const std::lock_guard held(list().lock);
-        list().all.splice(list().all.end(), mine);
+        const std::lock_guard held(shared().lock);
+        shared().all.splice(shared().all.end(), mine);
     }
 
 private:
     struct shared_list {
         std::mutex lock;
-        std::list<remains> all;
+        list all;
     };
-    static shared_list& list() {
+    static shared_list& shared() {
         static shared_list& one = *new shared_list; // MPI may be finalised after static objects are gone
         return one;
     }
@@ -91,8 +106,19 @@ private:
         give_back(1'000'000'000, true); // do not wait for ever: a peer may never say bye
         return MPI_SUCCESS;
     }
-    // Receives all frames that have come.
-    static void hear(remains& r) {
+    static void say_bye(remains& r) noexcept {
+        const mpi_group& g = r.core.group;
+        for (rank_t other = 0; other != g.size; ++other)
+            if (other != g.rank) {
+                const int code = MPI_Isend(&r.bye, sizeof r.bye, MPI_BYTE, static_cast<int>(other), mpi_frame_tag,
+                                           g.comm, &r.saying[other]);
+                if (code != MPI_SUCCESS) r.saying[other] = MPI_REQUEST_NULL;
+                if (code != MPI_SUCCESS || (r.core.peers.is_lost(other) && !r.core.peers.has_parted(other)))
+                    r.is_clean = false;
+            }
+    }
+    // Receives all frames that have come, and moves those on that leave.
+    static void hear(remains& r) noexcept {
         mpi_peers& peers = r.core.peers;
         r.core.outgoing.reclaim([](int) {});
         r.arrivals.start_poll();
@@ -101,13 +127,19 @@ private:
             r.arrivals.put(a->handle);
         }
         for (rank_t lost; peers.next_failed(lost); r.is_clean = false) peers.lose(lost);
+        for (MPI_Request& said : r.saying) {
+            int is_over = 0;
+            if (said == MPI_REQUEST_NULL || MPI_Test(&said, &is_over, MPI_STATUS_IGNORE) == MPI_SUCCESS) continue;
+            said = MPI_REQUEST_NULL;
+            r.is_clean = false;
+        }
     }
     // All that was sent has come, both ways.
     static bool is_over(const remains& r) noexcept {
         const mpi_group& g = r.core.group;
         if (!r.core.outgoing.all_sent() || r.arrivals.is_receiving()) return false;
         for (rank_t other = 0; other != g.size; ++other)
-            if (other != g.rank && !r.core.peers.is_lost(other)) return false;
+            if (r.saying[other] != MPI_REQUEST_NULL || (other != g.rank && !r.core.peers.is_lost(other))) return false;
         return true;
     }
 };

@@ -4,6 +4,8 @@
 #ifndef BOUGH_TRANSPORT_MPI_RANK_CORE_HPP
 #define BOUGH_TRANSPORT_MPI_RANK_CORE_HPP
 
+#include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/detail/credits.hpp>
 #include <bough/transport/detail/due_events.hpp>
@@ -13,7 +15,9 @@
 #include <bough/transport/mpi/peers.hpp>
 
 #include <cstddef>
+#include <new>
 #include <span>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -23,11 +27,21 @@ struct mpi_rank_core {
     message_credits credits{0, 0};
     mpi_outgoing outgoing{0};
     due_events events;
+    std::size_t lacking = 0; // bytes without which something waits
 
     // Makes room: the next say() allocates nothing. If memory runs out, nothing has happened.
     void make_room() {
         outgoing.make_room([this](int other) { peers.fail(static_cast<rank_t>(other)); });
     }
+    // The same without exceptions. False: there is no memory, and whatever needs it must be tried again.
+    bool has_room() noexcept {
+        bool is_made = false;
+        ignore_exceptions([&] { make_room(), is_made = true; });
+        if (!is_made) lacking = outgoing.frame_bytes();
+        return is_made;
+    }
+    // Throws if memory is still lacking.
+    BOUGH_COLD void tell_lack() { ::operator delete(::operator new(std::exchange(lacking, 0))); }
     // Sends a frame. False: MPI refuses, and the peer has failed.
     bool say(rank_t to, mpi_frame head, std::span<const std::byte> payload = {}) {
         make_room();
@@ -38,9 +52,10 @@ struct mpi_rank_core {
         peers.fail(to);
         return false;
     }
-    // Tells a rank that it may send more, once that is half a window more than it knows.
-    void give_room(rank_t from) {
-        if (credits.owes(from) && !peers.is_lost(from)) say(from, {.kind = mpi_frame::room});
+    // Tells a rank that it may send more, once that is half a window more than it knows. Without memory it
+    // is owed.
+    void give_room(rank_t from) noexcept {
+        if (credits.owes(from) && !peers.is_lost(from) && has_room()) say(from, {.kind = mpi_frame::room});
     }
 };
 

@@ -7,6 +7,7 @@
 #include <bough/concepts/explain_remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/contract.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/remote_words.hpp>
 #include <bough/transport/one_sided/lane.hpp>
 #include <bough/transport/one_sided/layout.hpp>
@@ -114,6 +115,14 @@ protected:
         l.busy = true;
         busy_.push_back(&l);
     }
+    // A put or a flush that comes after something else has been done. Without memory it would block, and is
+    // tried again.
+    template <class F>
+    BOUGH_ALWAYS_INLINE static posted later(const F& put) noexcept {
+        posted result = posted::would_block;
+        ignore_exceptions([&] { result = put(); });
+        return result;
+    }
     template <class Ring>
     BOUGH_ALWAYS_INLINE posted put_block(lane& l, Ring& r, std::uint64_t kind, std::span<const std::byte> bytes,
                                          const envelope& tag, std::uint32_t length) {
@@ -185,7 +194,7 @@ protected:
     void put_flush(lane& l) {
         if constexpr (!ordered) {
             if (!l.fence_due || l.fence_flying) return;
-            const posted result = x_.flush(l.peer, put_id(put_kind::flush, l.peer, 0));
+            const posted result = later([&] { return x_.flush(l.peer, put_id(put_kind::flush, l.peer, 0)); });
             if (result != posted::complete && result != posted::pending) return;
             l.fence_due = false;
             ++l.fence_begun;

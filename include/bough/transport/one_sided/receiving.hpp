@@ -131,8 +131,10 @@ protected:
         if (l.credit_flying || !l.fenced(l.credit_fence) || ((l.want_due | l.stop_due) != 0)) return false;
         const std::uint32_t blocks = l.in.order.freed(), pieces = l.pieces_in.order.freed();
         l.credit = said(make_word(static_cast<counter>(pieces), static_cast<counter>(blocks)));
-        const posted result =
-            this->x_.put(l.peer, l.there, this->bytes_of_said(l.credit), {}, put_id(put_kind::credit, l.peer, 0));
+        const posted result = this->later([&] {
+            return this->x_.put(l.peer, l.there, this->bytes_of_said(l.credit), {},
+                                put_id(put_kind::credit, l.peer, 0));
+        });
         if (result != posted::complete && result != posted::pending) return false;
         l.credit_due = false;
         l.credit_flying = result == posted::pending;
@@ -147,8 +149,10 @@ protected:
                                  auto&& what) {
             for (std::uint64_t now = due & ~flying; now != 0; now &= now - 1) {
                 const auto i = static_cast<std::uint32_t>(std::countr_zero(now));
-                const posted result =
-                    this->x_.put(l.peer, this->there(l, at(i)), what(l.incoming[i]), {}, put_id(kind, l.peer, i));
+                const posted result = this->later([&] {
+                    return this->x_.put(l.peer, this->there(l, at(i)), what(l.incoming[i]), {},
+                                        put_id(kind, l.peer, i));
+                });
                 if (result != posted::complete && result != posted::pending) return;
                 due &= ~(std::uint64_t{1} << i);
                 if (result == posted::pending) flying |= std::uint64_t{1} << i;

@@ -80,7 +80,7 @@ protected:
         }
         if (n.now == phase::pieces) put_pieces(l, i);
         if (n.now == phase::direct) {
-            const posted result = put_direct(l, n, put_id(put_kind::direct, l.peer, i));
+            const posted result = this->later([&] { return put_direct(l, n, put_id(put_kind::direct, l.peer, i)); });
             if (result == posted::complete || result == posted::pending) {
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::landing;
@@ -92,8 +92,10 @@ protected:
         if (n.now == phase::landing && n.puts == 0 && l.fenced(n.fence)) tell(n, lent_state::landed);
         if (n.now == phase::revoking && n.puts == 0 && l.fenced(n.fence)) tell(n, lent_state::taken_back);
         if (n.now == phase::telling) {
-            const posted result = this->x_.put(l.peer, this->there(l, this->layout_.state_at(i)),
-                                               this->bytes_of_said(n.state), {}, put_id(put_kind::state, l.peer, i));
+            const posted result = this->later([&] {
+                return this->x_.put(l.peer, this->there(l, this->layout_.state_at(i)), this->bytes_of_said(n.state), {},
+                                    put_id(put_kind::state, l.peer, i));
+            });
             if (result == posted::complete || result == posted::pending) {
                 n.puts = result == posted::pending ? 1 : 0;
                 n.now = phase::settling;
@@ -153,8 +155,10 @@ protected:
             const auto bytes =
                 static_cast<std::uint32_t>(std::min<std::uint64_t>(n.bytes - n.staged, this->layout_.piece_bytes));
             const std::uint32_t at = l.pieces_out.index();
-            const posted result = this->put_block(l, l.pieces_out, put_kind::piece, {n.data + n.staged, bytes},
-                                                  {.operation = n.ticket, .segment = i}, bytes);
+            const posted result = this->later([&] {
+                return this->put_block(l, l.pieces_out, put_kind::piece, {n.data + n.staged, bytes},
+                                       {.operation = n.ticket, .segment = i}, bytes);
+            });
             if (result != posted::complete && result != posted::pending) return;
             n.staged += bytes;
             if (result == posted::pending) this->piece_of_[l.peer][at] = i, ++n.puts;

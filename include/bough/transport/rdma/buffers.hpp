@@ -3,6 +3,7 @@
 #ifndef BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 #define BOUGH_TRANSPORT_RDMA_BUFFERS_HPP
 
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/transport/rdma/device.hpp>
 #include <bough/transport/rdma/op.hpp>
 
@@ -36,6 +37,12 @@ public:
         fabric_buffer& b = (*this)[spare_.back()];
         spare_.pop_back();
         return &b;
+    }
+    // The same for whoever can try it again later: also null if memory has run out.
+    fabric_buffer* find(bool beyond = false) noexcept {
+        fabric_buffer* b = nullptr;
+        ignore_exceptions([&] { b = get(beyond); });
+        return b;
     }
     void put(fabric_buffer& b) noexcept { spare_.push_back(b.op.index); }
     // In a forked child: forgets the buffers. They belong to the parent, and the device may have

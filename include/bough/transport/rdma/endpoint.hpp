@@ -52,7 +52,7 @@ public:
             core_.device->abandon();
             return;
         }
-        ignore_exceptions([this] { leave(); }); // if memory for `bye` is lacking, peers notice the end themselves
+        leave();
         core_.device->close_endpoint();
     }
 
@@ -120,7 +120,6 @@ public:
         const fabric_arrival a(b);
         if (into.size() != a.bytes) return posted::failed;
         if (a.head.kind == fabric_frame::message) {
-            core_.out.make_room(); // it is not used up if memory runs out
             if (!into.empty()) std::memcpy(into.data(), b.memory + sizeof a.head, into.size());
             core_.in.use_up(b, a.head.from);
             core_.out.give_room(a.head.from);
@@ -132,15 +131,17 @@ public:
     bool claim(std::uint64_t handle) noexcept {
         return !forked() && fabric_arrival(core_.in.buffer(handle)).head.kind == fabric_frame::message;
     }
-    void release(std::uint64_t handle) {
+    void release(std::uint64_t handle) noexcept {
         if (forked()) return;
         fabric_buffer& b = core_.in.buffer(handle);
         const fabric_arrival a(b);
+        const bool is_long = a.head.kind == fabric_frame::announcement;
         core_.in.use_up(b, a.head.from);
-        if (a.head.kind == fabric_frame::announcement && !core_.presence.is_lost(a.head.from))
+        if (is_long && !core_.presence.is_lost(a.head.from))
             core_.out.say(a.head.from, fabric_frame::done, {0, 0, a.number, 0});
         else
             core_.out.give_room(a.head.from);
+        if (is_long) core_.out.expect_less();
     }
     errc cancel(std::uint64_t id) {
         if (forked()) return errc::forked_child;
@@ -159,13 +160,14 @@ private:
 
     // Lets transfers end that cannot be taken back, then says bye. Takes at most `linger_ns` in
     // all.
-    void leave() {
+    void leave() noexcept {
         if (core_.out.is_closed() || now_ != stage::joined) return;
         const std::uint64_t last = deadline_after(steady_now_ns(), core_.options.linger_ns);
         pushes_.take_back();
         const auto wait_for = [&](const auto& done) {
             for (std::array<event, 8> events; !done() && !core_.out.is_closed() && steady_now_ns() < last;) {
-                const std::size_t found = poll(events);
+                std::size_t found = 0;
+                ignore_exceptions([&] { found = poll(events); }); // perhaps there is memory later
                 for (std::size_t i = 0; i != found; ++i)
                     if (events[i].what == event::kind::arrived) release(events[i].id);
                 if (found == 0) std::this_thread::yield();

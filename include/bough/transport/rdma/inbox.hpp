@@ -56,7 +56,7 @@ public:
     // them, or it may not be registered.
     bool prepare() { return receives_.refill() && receives_.has_posted(); }
     // Keeps a buffer posted for each frame that may come at once, as far as the device takes them.
-    void refill() { receives_.refill(); }
+    void refill() noexcept { receives_.refill(); }
     void close() noexcept { receives_.close(); }
     void abandon() noexcept { receives_.abandon(); }
 
@@ -74,7 +74,7 @@ public:
 
     // --- What the device says ---
 
-    void received(std::uint32_t buffer, std::size_t length) {
+    void received(std::uint32_t buffer, std::size_t length) noexcept {
         fabric_buffer& b = receives_.used(buffer);
         b.length = length;
         fabric_frame head;
@@ -86,36 +86,38 @@ public:
         p.met |= head.kind == fabric_frame::hello;
         p.waved |= head.kind == fabric_frame::farewell;
         if (!head.counts() || presence_->is_lost(head.from)) return put_back(b);
-        switch (p.order.came(head.sequence, buffer)) {
+        switch (p.order.came(head.sequence, b)) {
         case fabric_order::turn::later: break;
         case fabric_order::turn::never: return drop(b);
         case fabric_order::turn::next:
-            ripe_.push_back(buffer);
-            for (std::uint32_t next = 0; p.order.next(next);) ripe_.push_back(next);
+            add_ripe(b);
+            while (fabric_buffer* const next = p.order.next()) add_ripe(*next);
         }
         refill();
     }
     // The posted buffer was used up without a frame in it.
-    void unused(std::uint32_t buffer) { put_back(receives_.used(buffer)); }
+    void unused(std::uint32_t buffer) noexcept { put_back(receives_.used(buffer)); }
     // What came was longer than any frame of this group.
-    void not_received(std::uint32_t buffer) { drop(receives_.used(buffer)); }
+    void not_received(std::uint32_t buffer) noexcept { drop(receives_.used(buffer)); }
 
     // --- The frames in order ---
 
-    bool has_next() const noexcept { return next_ripe_ != ripe_.size(); }
+    bool has_next() const noexcept { return ripe_ != nullptr; }
     // The next frame. Pre: there is one.
-    fabric_buffer& next() {
-        fabric_buffer& b = receives_[ripe_[next_ripe_++]];
-        if (next_ripe_ == ripe_.size()) ripe_.clear(), next_ripe_ = 0;
+    fabric_buffer& front() noexcept { return *ripe_; }
+    // Takes it.
+    fabric_buffer& next() noexcept {
+        fabric_buffer& b = *ripe_;
+        ripe_ = b.next;
         fabric_frame head;
         std::memcpy(&head, b.memory, sizeof head);
         credits_->freed(head.from, head.used);
         return b;
     }
     fabric_buffer& buffer(std::uint64_t handle) noexcept { return receives_[static_cast<std::uint32_t>(handle)]; }
-    void put_back(fabric_buffer& b) { receives_.put(b); }
+    void put_back(fabric_buffer& b) noexcept { receives_.put(b); }
     // A message is used up: its buffer is free again, and its sender gets a credit back.
-    void use_up(fabric_buffer& b, rank_t from) {
+    void use_up(fabric_buffer& b, rank_t from) noexcept {
         put_back(b);
         credits_->use(from);
     }
@@ -126,7 +128,12 @@ private:
         bool met = false, waved = false; // it has said hello; it has answered a `bye`
     };
 
-    void drop(fabric_buffer& b) {
+    void add_ripe(fabric_buffer& b) noexcept {
+        b.next = nullptr;
+        (ripe_ == nullptr ? ripe_ : last_ripe_->next) = &b;
+        last_ripe_ = &b;
+    }
+    void drop(fabric_buffer& b) noexcept {
         ++strangers_;
         put_back(b);
     }
@@ -137,9 +144,8 @@ private:
     std::uint32_t eager_bytes_;
     fabric_receives<Device> receives_;
     std::vector<peer> peers_;
-    // Buffers with frames in order; those from next_ripe_ on are to be read.
-    std::vector<std::uint32_t> ripe_;
-    std::size_t next_ripe_ = 0;
+    // Of the frames in order that are to be read, the first and the last one.
+    fabric_buffer *ripe_ = nullptr, *last_ripe_ = nullptr;
     std::uint64_t strangers_ = 0;
 };
 

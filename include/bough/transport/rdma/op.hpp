@@ -39,6 +39,9 @@ struct fabric_buffer {
     void* descriptor = nullptr;
     std::size_t length = 0;   // of the frame in it
     std::uint64_t number = 0; // of the frame while it is being sent; otherwise 0
+    // In a list of frames that have come, the next one; and the frame's own number there.
+    fabric_buffer* next = nullptr;
+    std::uint32_t sequence = 0;
 };
 
 // The result of a post. full: the device takes no more now; broken: that peer cannot be reached.

@@ -4,17 +4,18 @@
 //
 //   switch (order.came(frame.sequence, buffer)) ...
 //       next: it is this frame's turn; later: the frame is stored; never: it has come before
-//   while (order.next(buffer)) ...
+//   while (fabric_buffer* const b = order.next()) ...
 //       the stored frames whose turn has come since
+//
+// The buffers themselves are the list: a frame that has come needs no memory.
 #ifndef BOUGH_TRANSPORT_RDMA_ORDER_HPP
 #define BOUGH_TRANSPORT_RDMA_ORDER_HPP
 
 #include <bough/core/config.hpp>
+#include <bough/transport/rdma/op.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -22,31 +23,31 @@ class fabric_order {
 public:
     enum class turn : std::uint8_t { next, later, never };
 
-    turn came(std::uint32_t sequence, std::uint32_t buffer) {
+    turn came(std::uint32_t sequence, fabric_buffer& buffer) noexcept {
         const std::uint32_t ahead = sequence - expected_;
         if (ahead == 0) return ++expected_, turn::next;
         if (ahead >= std::uint32_t{1} << 31) return turn::never;
-        for (const auto& k : kept_)
-            if (k.first == sequence) return turn::never;
-        kept_.emplace_back(sequence, buffer);
+        for (const fabric_buffer* k = kept_; k != nullptr; k = k->next)
+            if (k->sequence == sequence) return turn::never;
+        buffer.sequence = sequence;
+        buffer.next = kept_;
+        kept_ = &buffer;
         return turn::later;
     }
-    bool next(std::uint32_t& buffer) noexcept {
-        for (auto& k : kept_) {
-            if (k.first != expected_) continue;
-            buffer = k.second;
-            k = kept_.back();
-            kept_.pop_back();
+    // Null: there is none.
+    fabric_buffer* next() noexcept {
+        for (fabric_buffer** k = &kept_; *k != nullptr; k = &(*k)->next) {
+            if ((*k)->sequence != expected_) continue;
             ++expected_;
-            return true;
+            return std::exchange(*k, (*k)->next);
         }
-        return false;
+        return nullptr;
     }
-    std::size_t kept() const noexcept { return kept_.size(); }
+    bool keeps_any() const noexcept { return kept_ != nullptr; }
 
 private:
     std::uint32_t expected_ = 0;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> kept_; // sequence, buffer
+    fabric_buffer* kept_ = nullptr; // the first of them
 };
 
 } // namespace bough::detail

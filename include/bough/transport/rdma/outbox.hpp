@@ -40,7 +40,7 @@ public:
     // Allocates a buffer to send from, and room for a word to each rank. False: there is no memory
     // for it, or it may not be registered.
     bool prepare() {
-        queue_.reserve(group_->size);
+        make_room_for_words(0);
         fabric_buffer* const first = buffers_.get();
         if (first != nullptr) buffers_.put(*first);
         return first != nullptr;
@@ -52,7 +52,7 @@ public:
     bool is_closed() const noexcept { return now_ == stage::closed; }
     void close() noexcept {
         now_ = stage::closed;
-        queue_.clear();
+        queue_.words.clear();
     }
     void abandon() noexcept { buffers_.abandon(); }
 
@@ -65,28 +65,32 @@ public:
         if (r == fabric_result::ok) credits_->sent(to);
         return r;
     }
-    // So that the next say() allocates nothing. If memory runs out, nothing has happened.
-    void make_room() {
-        if (queue_.size() == queue_.capacity()) queue_.reserve(2 * queue_.size() + 8);
-        buffers_.make_room();
+    // So that the next send() allocates nothing. If memory runs out, nothing has happened.
+    void make_room() { buffers_.make_room(); }
+    // A long message may have to be answered: from here on there is room for that. If memory runs out,
+    // nothing has happened.
+    void expect_answer() {
+        make_room_for_words(queue_.answers + 1);
+        ++queue_.answers;
     }
-    // Sends a word now, or as soon as the device takes it.
-    void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) {
+    // It has been said, or never will be.
+    void expect_less() noexcept { --queue_.answers; }
+    // Sends a word now, or as soon as the device takes it. There is room for each kind of word of which a peer is
+    // told once, and for the answers that were expected.
+    void say(rank_t to, std::uint16_t kind, const fabric_place& body = {}) noexcept {
         if (is_closed()) return;
         peer& p = peers_[to];
         p.parting |= kind == fabric_frame::bye;
         const word w{to, kind, body, 0, accepted_ + 1};
         if (p.queued == 0 && transmit(to, kind, {}, body_of(w)) != fabric_result::full) return;
-        ++p.queued;
-        queue_.push_back(w);
-        ++accepted_;
+        queue(w);
     }
     // Tells a rank that it may send more, once it does not know of half a window of credits.
-    void give_room(rank_t from) {
+    void give_room(rank_t from) noexcept {
         if (credits_->owes(from) && !presence_->is_lost(from)) say(from, fabric_frame::room);
     }
-    void flush() {
-        if (!queue_.empty()) flush_queue();
+    void flush() noexcept {
+        if (!queue_.words.empty()) flush_queue();
     }
 
     // --- What the device says ---
@@ -98,38 +102,31 @@ public:
         --peers_[b.op.peer].sending;
         buffers_.put(b);
     }
-    void not_sent(std::uint32_t buffer) {
+    void not_sent(std::uint32_t buffer) noexcept {
         const rank_t to = buffers_[buffer].op.peer;
-        if (now_ == stage::meeting) {
-            ++peers_[to].queued;
-            queue_.push_back({to, fabric_frame::hello, {}, 0, ++accepted_});
-        } else {
-            broken_.push_back(to);
-        }
+        if (now_ == stage::meeting)
+            queue({to, fabric_frame::hello, {}, 0, accepted_ + 1});
+        else
+            breaks(to);
         sent(buffer);
     }
     // Whether there is a rank to which something could not be sent, and `r`: which. Each is told
     // once.
-    bool next_broken(rank_t& r) noexcept {
-        if (broken_.empty()) return false;
-        r = broken_.back();
-        broken_.pop_back();
-        return true;
-    }
+    bool next_broken(rank_t& r) noexcept { return broken_ != 0 && find_broken(r); }
 
     // --- What has left (GatheringTransport): one number for all frames of this rank ---
 
-    bool all_sent() const noexcept { return queue_.empty() && !is_sending() && device_->all_sent(); }
+    bool all_sent() const noexcept { return queue_.words.empty() && !is_sending() && device_->all_sent(); }
     // Whether something is still here: words that the device has not taken, or frames that the
     // device sends only when it is called.
     bool unsent() const noexcept {
-        return !is_closed() && (!queue_.empty() || (!device_->sends_alone() && is_sending()));
+        return !is_closed() && (!queue_.words.empty() || (!device_->sends_alone() && is_sending()));
     }
     std::uint64_t accepted() const noexcept { return accepted_; }
     std::uint64_t handed_over(rank_t to) noexcept {
         if (presence_->is_lost(to) || !unsent()) return accepted_;
         std::uint64_t first = accepted_ + 1; // the first frame that has not left
-        for (const word& w : queue_)
+        for (const word& w : queue_.words)
             if (w.to == to) first = std::min(first, w.number);
         for (std::uint32_t i = 0; i != buffers_.made() && !device_->sends_alone(); ++i)
             if (buffers_[i].number != 0 && buffers_[i].op.peer == to) first = std::min(first, buffers_[i].number);
@@ -147,6 +144,8 @@ private:
         std::uint32_t queued = 0;              // words to it that the device has not taken
         std::uint32_t sending = 0;             // frames to it with which the device has not done
         bool parting = false, blocked = false; // `bye` was said; during a flush: the device takes no more
+        bool broken = false;                   // something could not be sent to it
+        std::uint16_t queued_once = 0;         // of the kinds that are queued once: which are, by bits
     };
     struct word {
         rank_t to;
@@ -154,12 +153,40 @@ private:
         fabric_place body;
         std::uint64_t since_ns, number;
     };
+    struct word_queue {
+        std::vector<word> words{};
+        std::size_t answers = 0; // for which there is room, too
+    };
 
-    void flush_queue() {
+    // The kinds of words that are not an answer. If one is queued already, it says all that another one would.
+    static constexpr std::uint16_t said_once =
+        1u << fabric_frame::hello | 1u << fabric_frame::room | 1u << fabric_frame::bye | 1u << fabric_frame::farewell;
+    static constexpr std::size_t kinds_said_once = 4;
+
+    void make_room_for_words(std::size_t answers) {
+        const std::size_t most = queue_.words.size() + kinds_said_once * group_->size + answers;
+        if (most > queue_.words.capacity()) queue_.words.reserve(most + answers + 8);
+    }
+    void queue(const word& w) noexcept {
+        peer& p = peers_[w.to];
+        const auto bit = static_cast<std::uint16_t>(1u << w.kind);
+        if ((p.queued_once & bit) != 0) return;
+        p.queued_once |= static_cast<std::uint16_t>(bit & said_once);
+        ++p.queued;
+        ++accepted_;
+        queue_.words.push_back(w);
+    }
+    BOUGH_COLD void breaks(rank_t to) noexcept { broken_ += !std::exchange(peers_[to].broken, true); }
+    BOUGH_COLD bool find_broken(rank_t& r) noexcept {
+        for (r = 0; !peers_[r].broken;) ++r;
+        peers_[r].broken = false;
+        return --broken_, true;
+    }
+    void flush_queue() noexcept {
         const std::uint64_t now = steady_now_ns();
         std::size_t kept = 0;
-        for (std::size_t i = 0; i != queue_.size(); ++i) {
-            word w = queue_[i];
+        for (std::size_t i = 0; i != queue_.words.size(); ++i) {
+            word w = queue_.words[i];
             peer& p = peers_[w.to];
             const bool lost = presence_->is_lost(w.to);
             if (w.since_ns == 0) w.since_ns = now;
@@ -170,13 +197,14 @@ private:
             }
             if (done) {
                 --p.queued;
+                p.queued_once &= static_cast<std::uint16_t>(~(1u << w.kind));
                 p.parting &= !lost || w.kind != fabric_frame::bye; // a bye that was not sent gets no answer
             } else {
-                queue_[kept++] = w;
+                queue_.words[kept++] = w;
             }
         }
-        queue_.resize(kept);
-        for (const word& w : queue_) peers_[w.to].blocked = false;
+        queue_.words.erase(queue_.words.begin() + static_cast<std::ptrdiff_t>(kept), queue_.words.end());
+        for (const word& w : queue_.words) peers_[w.to].blocked = false;
     }
     // Frames to dead peers do not count: some providers never report their end.
     bool is_sending() const noexcept {
@@ -190,6 +218,7 @@ private:
         return std::as_bytes(std::span(&w.body, 1));
     }
 
+    // Throws if there is no memory for a message; then nothing has happened. A word is refused (`full`).
     // `number`: the frame's number, if it got one when it was queued; 0: it gets a new one.
     fabric_result transmit(rank_t to, std::uint16_t kind, const envelope& tag, std::span<const std::byte> body,
                            std::uint64_t number = 0) {
@@ -208,7 +237,7 @@ private:
             result = device_->inject(to, std::span(whole, length));
         } else { // words may exceed the limit of buffers: they are few and must not wait for messages
             const bool is_word = kind != fabric_frame::message && kind != fabric_frame::announcement;
-            fabric_buffer* b = buffers_.get(is_word || p.sending == 0);
+            fabric_buffer* b = is_word ? buffers_.find(true) : buffers_.get(p.sending == 0);
             if (b == nullptr) return fabric_result::full;
             write(b->memory);
             b->op.peer = to;
@@ -218,7 +247,7 @@ private:
             result != fabric_result::ok ? buffers_.put(*b) : void(++p.sending);
         }
         if (result == fabric_result::broken && now_ == stage::meeting) return fabric_result::full;
-        if (result == fabric_result::broken) broken_.push_back(to);
+        if (result == fabric_result::broken) breaks(to);
         if (result != fabric_result::ok) return result;
         if (number == 0) ++accepted_;
         credits_->told(to);
@@ -234,8 +263,8 @@ private:
     std::vector<peer> peers_;
     fabric_buffers<Device> buffers_;
     std::size_t injected_; // the longest frame that is injected
-    std::vector<word> queue_;
-    std::vector<rank_t> broken_;
+    word_queue queue_;
+    rank_t broken_ = 0;          // ranks to which something could not be sent
     std::uint64_t accepted_ = 0; // frames that were sent or are queued
     stage now_ = stage::open;
 };

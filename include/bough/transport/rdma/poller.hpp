@@ -34,22 +34,26 @@ public:
     std::uint64_t strangers() const noexcept { return strangers_; }
     // Whether poll() has something to report already. (A flush reads completions, too.)
     bool has_found() const noexcept { return !core_->events.empty() || core_->in.has_next(); }
+    // If memory runs out behind the first event, that is all for now: the next call tries again.
     std::size_t poll(std::span<event> events) {
         core_->out.flush();
         pushes_->go_on();
         std::size_t found = 0;
-        bool more = !core_->out.is_closed();
-        for (int turns = 0;; ++turns) {
-            while (found != events.size() && has_found()) found += hand_over(events[found]);
-            if (found == events.size() || !more || turns == 64) break;
-            more = gather(events.size() - found);
+#if BOUGH_HAS_EXCEPTIONS
+        try {
+            find(events, found);
+        } catch (...) {
+            if (found == 0) throw;
         }
+#else
+        find(events, found);
+#endif
         if (found == 0 && !events.empty()) look(++idle_);
         return found;
     }
 
     // Handles up to `most` operations that the device has ended. False: there was none.
-    bool gather(std::size_t most) {
+    bool gather(std::size_t most) noexcept {
         const std::size_t n = core_->device->poll(std::span(done_).first(std::min(most, done_.size())));
         for (std::size_t i = 0; i != n; ++i) {
             const fabric_done& e = done_[i];
@@ -69,21 +73,33 @@ public:
     }
 
 private:
+    void find(std::span<event> events, std::size_t& found) {
+        bool more = !core_->out.is_closed();
+        for (int turns = 0;; ++turns) {
+            while (found != events.size() && has_found()) found += hand_over(events[found]);
+            if (found == events.size() || !more || turns == 64) return;
+            more = gather(events.size() - found);
+        }
+    }
+
     // --- Frames ---
 
     // Hands over one event or handles one frame. False: the frame was not for the caller.
     bool hand_over(event& e) {
-        if (core_->events.empty()) return hear(core_->in.next(), e);
+        if (core_->events.empty()) return hear(core_->in.front(), e);
         e = core_->events.take();
         if (e.what == event::kind::lost) core_->presence.report(e.peer);
         return true;
     }
-    // Handles a frame. True: it is a message, and `e` tells of it.
+    // Handles the next frame. True: it is a message, and `e` tells of it. If memory runs out, it stays the next
+    // one.
     bool hear(fabric_buffer& b, event& e) {
         const fabric_arrival a(b);
         const rank_t from = a.head.from;
         const bool is_short = a.head.kind == fabric_frame::message;
         if (is_short || a.head.kind == fabric_frame::announcement) {
+            if (!is_short) core_->out.expect_answer();
+            (void)core_->in.next();
             e = {.what = event::kind::arrived, .peer = from, .id = b.op.index, .bytes = a.bytes};
             e.envelope = a.head.tag;
             if (is_short && a.bytes != 0) e.data = b.memory + sizeof a.head;
@@ -91,7 +107,7 @@ private:
         }
         fabric_place place;
         if (b.length == sizeof a.head + sizeof place) std::memcpy(&place, b.memory + sizeof a.head, sizeof place);
-        core_->in.put_back(b);
+        core_->in.put_back(core_->in.next());
         switch (a.head.kind) {
         case fabric_frame::go: pushes_->wanted(from, place); break;
         case fabric_frame::done: pushes_->unwanted(from, place); break;

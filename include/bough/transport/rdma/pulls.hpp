@@ -30,21 +30,22 @@ public:
     posted take(fabric_buffer& b, const fabric_arrival& a, std::span<std::byte> into, std::uint64_t id) {
         Device& device = *core_->device;
         const bool writes = core_->group.writes;
-        core_->out.make_room();
         auto t = list_.make(fabric_op::what::pull, a.head.from, id);
+        core_->events.expect();
         t->number = a.number;
         t->into = into;
         t->place = {0, 0, a.number, ++tickets_};
         if (!device.register_memory(into, writes ? Device::is_written : Device::receives, t->memory))
-            return posted::failed;
+            return core_->events.expect_less(), posted::failed;
         if (writes) {
             t->place.address = device.remote_address(into.data());
             t->place.key = Device::remote_key(t->memory);
         } else if (!receive_piece(*t)) {
-            return posted::would_block;
+            return core_->events.expect_less(), posted::would_block;
         }
         core_->in.use_up(b, a.head.from);
         core_->out.say(a.head.from, fabric_frame::go, t->place);
+        core_->out.expect_less();
         list_.add(std::move(t));
         return posted::pending;
     }

@@ -27,13 +27,17 @@ class fabric_pushes {
 public:
     explicit fabric_pushes(fabric_rank_core<Device>& core) : core_(&core), announced_(core.group.size) {}
 
-    // Pre: the outbox has room for a message to that rank.
+    // Pre: the outbox has room for a message to that rank. If memory runs out, nothing has happened.
     posted announce(rank_t to, const envelope& tag, std::span<const std::byte> bytes, std::uint64_t id) {
         const fabric_announcement about{bytes.size(), announced_[to], 0};
-        auto t = list_.make(fabric_op::what::push, to, id); // before anything is sent, because this may throw
+        auto t = list_.make(fabric_op::what::push, to, id);
+        core_->out.make_room();
+        core_->events.make_room();
+        core_->out.expect_answer();
+        core_->events.expect();
         if (core_->out.send(to, fabric_frame::announcement, tag, std::as_bytes(std::span(&about, 1))) !=
             fabric_result::ok)
-            return posted::would_block;
+            return core_->events.expect_less(), core_->out.expect_less(), posted::would_block;
         t->number = announced_[to]++;
         t->from = bytes;
         list_.add(std::move(t));
@@ -46,7 +50,7 @@ public:
         if (t == nullptr) return;
         if (!t->over) return begin(*t, place);
         core_->out.say(from, fabric_frame::none, place);
-        list_.remove(*t);
+        remove(*t);
     }
     // The receiver does not want a payload.
     void unwanted(rank_t from, const fabric_place& place) {
@@ -157,6 +161,10 @@ private:
     }
     void end(push& t, errc code) {
         tell(t, code);
+        remove(t);
+    }
+    void remove(push& t) noexcept {
+        core_->out.expect_less();
         list_.remove(t);
     }
 

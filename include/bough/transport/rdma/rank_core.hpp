@@ -23,7 +23,9 @@ struct fabric_rank_core {
 
     fabric_rank_core(std::unique_ptr<Device> d, const options_type& o, const fabric_group& g)
         : options(o), group(g), device(std::move(d)), presence(g.rank, g.size), credits(g.size, o.window),
-          in(*device, o, group, presence, credits), out(*device, o, group, presence, credits) {}
+          in(*device, o, group, presence, credits), out(*device, o, group, presence, credits) {
+        events.expect(group.size); // each may be lost
+    }
     fabric_rank_core(const fabric_rank_core&) = delete; // its members point to each other
     fabric_rank_core& operator=(const fabric_rank_core&) = delete;
 

@@ -22,10 +22,11 @@ public:
         : device_(&device), longest_(longest), wanted_(wanted),
           buffers_(device, fabric_op::what::receive, Device::receives, longest, most) {}
 
-    // Posts what is lacking, as far as the device takes it. False: there were no more buffers.
-    bool refill() {
+    // Posts what is lacking, as far as the device takes it. False: there were no more buffers, or no memory
+    // for them.
+    bool refill() noexcept {
         while (posted_ < wanted_) {
-            fabric_buffer* b = buffers_.get();
+            fabric_buffer* b = buffers_.find();
             if (b == nullptr) return false;
             // The device takes no more now.
             if (!device_->receive(*b, longest_)) return buffers_.put(*b), true;
@@ -41,7 +42,7 @@ public:
     }
     fabric_buffer& operator[](std::uint32_t index) noexcept { return buffers_[index]; }
     // The buffer may be used again.
-    void put(fabric_buffer& b) {
+    void put(fabric_buffer& b) noexcept {
         buffers_.put(b);
         refill();
     }

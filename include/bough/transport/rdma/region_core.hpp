@@ -23,7 +23,9 @@ struct fabric_region_core {
 
     fabric_region_core(std::unique_ptr<Device> d, const options_type& o, const fabric_group& g, std::uint64_t bytes)
         : options(o), group(g), memory(g.size, bytes), device(std::move(d)), presence(g.rank, g.size),
-          writes(*device, g, o.eager_bytes, presence) {}
+          writes(*device, g, o.eager_bytes, presence) {
+        events.expect(g.size); // each may be lost
+    }
 
     options_type options;
     fabric_group group;

@@ -16,7 +16,6 @@
 #include <bough/concepts/remote_write_transport.hpp>
 #include <bough/core/config.hpp>
 #include <bough/core/deadline.hpp>
-#include <bough/core/ignore_exceptions.hpp>
 #include <bough/os/clock.hpp>
 #include <bough/os/forks.hpp>
 #include <bough/transport/rdma/device.hpp>
@@ -60,8 +59,7 @@ public:
             core_.device->abandon();
             return;
         }
-        // If memory for `bye` is lacking, peers notice the end themselves.
-        ignore_exceptions([this] { leave(); });
+        leave();
         core_.device->close_endpoint();
     }
 
@@ -173,8 +171,8 @@ private:
         return !core_.presence.is_lost(to) &&
                (puts_.are_waiting(to) || (core_.writes.are_flying(to) && !core_.device->sends_alone()));
     }
-    // Sends out what was put, then says bye to all. Takes at most `linger_ns` in all.
-    void leave() {
+    // Sends out what was put, then says bye to all. Takes at most `linger_ns` in all, and no memory.
+    void leave() noexcept {
         if (!joined_) return;
         const std::uint64_t last = deadline_after(steady_now_ns(), core_.options.linger_ns);
         const rank_t me = core_.group.rank, size = core_.group.size;

@@ -22,7 +22,12 @@ public:
         std::uint64_t before; // waits until all long puts with lower numbers are under way; 0: they are
     };
 
-    void add(const open& flush) { open_.push_back(flush); }
+    // If memory runs out, nothing has happened.
+    void add(const open& flush, due_events& told) {
+        told.make_room();
+        open_.push_back(flush);
+        told.expect();
+    }
     // Of the flushes to a rank, those for which waits(flush) is false need not wait for long puts
     // any more: they are over when `begun` writes have landed.
     template <class F>

@@ -39,7 +39,8 @@ public:
         refill();
         return receives_.has_posted();
     }
-    std::size_t poll(std::span<event> events) {
+    // Allocates nothing that cannot be had later.
+    std::size_t poll(std::span<event> events) noexcept {
         if (core_->writes.is_stalled()) go_on();
         for (int turns = 0; turns != 8 && gather();) ++turns;
         if (core_->events.empty()) look(++idle_);

@@ -39,8 +39,10 @@ public:
             return posted::would_block;
         auto made = std::make_unique<long_put>(to, at, first, second, id, core_->writes.accepted() + 1);
         if (!core_->device->register_memory(made->from, Device::writes_from, made->memory)) return posted::would_block;
+        core_->events.make_room();
         list_.push_back(std::move(made));
         long_put& p = *list_.back();
+        if (!p.owned) core_->events.expect();
         const posted result = p.owned ? posted::complete : posted::pending;
         (void)core_->writes.next_number(); // p.number
         ++waiting_[to];

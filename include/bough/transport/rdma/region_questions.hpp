@@ -61,7 +61,7 @@ public:
     posted flush(rank_t to, std::uint64_t id, std::uint64_t behind) {
         const peer& p = peers_[to];
         if (p.begun.all() == p.known_landed && behind == 0) return posted::complete;
-        flushes_.add({to, id, p.begun.all(), behind});
+        flushes_.add({to, id, p.begun.all(), behind}, core_->events);
         ask(to);
         return posted::pending;
     }

@@ -5,7 +5,6 @@
 #define BOUGH_TRANSPORT_RDMA_REGION_WRITES_HPP
 
 #include <bough/core/config.hpp>
-#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/transport/rdma/buffers.hpp>
 #include <bough/transport/rdma/device.hpp>
@@ -75,8 +74,7 @@ public:
     // memory for it, the word is due.
     bool say(rank_t to, fabric_ticket::what kind, std::uint64_t word) {
         peer& p = peers_[to];
-        fabric_buffer* b = nullptr;
-        ignore_exceptions([&] { b = copies_.get(true); });
+        fabric_buffer* const b = copies_.find(true);
         if (b == nullptr) return owe(to, kind), false;
         std::memcpy(b->memory, &word, b->length = sizeof word);
         const fabric_target at = place_of(to, fabric_region_memory::place_of_word(me_, kind));

@@ -27,9 +27,10 @@ public:
         if (!memory.empty()) free_.push_back({0, memory.size()});
     }
 
-    // Empty: no free piece is large enough.
+    // Empty: no free piece is large enough. To give the piece back takes no memory.
     std::span<std::byte> allocate(std::size_t bytes) {
         if (bytes == 0 || bytes > memory_.size()) return {};
+        make_room();
         for (std::size_t i = 0; i != free_.size(); ++i) {
             const range whole = free_[i];
             const std::size_t from = up(whole.from, unit_of(bytes)), end = end_of(from, bytes);
@@ -37,9 +38,15 @@ public:
             free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
             if (end != whole.end) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {end, whole.end});
             if (from != whole.from) free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i), {whole.from, from});
+            ++pieces_;
             return memory_.subspan(from, bytes);
         }
         return {};
+    }
+    // So many parts of pieces may be given back each for itself.
+    void expect_parts(std::size_t parts) {
+        parts_ = std::max(parts_, parts);
+        make_room();
     }
     // Pre: allocated here, whole, and not yet given back.
     void deallocate(std::span<std::byte> piece) {
@@ -51,10 +58,11 @@ public:
     void deallocate(std::span<std::byte> piece, const F& parts) {
         BOUGH_EXPECTS(contains(piece), "piece: was not allocated by this transport");
         const std::size_t from = offset_of(piece.data());
+        --pieces_;
         parts(from, end_of(from, piece.size()), [this](std::size_t a, std::size_t b) { free(a, b); });
     }
     // Gives [from, end) back. An end beyond the heap is cut off.
-    void free(std::size_t from, std::size_t end) {
+    void free(std::size_t from, std::size_t end) noexcept {
         end = std::min(end, memory_.size());
         std::size_t i = 0;
         while (i != free_.size() && free_[i].from < from) ++i;
@@ -77,6 +85,11 @@ private:
     struct range {
         std::size_t from, end;
     };
+    // What is free lies between pieces, or between parts of them.
+    void make_room() {
+        const std::size_t most = pieces_ + parts_ + 2;
+        if (free_.capacity() < most) free_.reserve(2 * most);
+    }
     static constexpr std::size_t up(std::size_t n, std::size_t unit) noexcept { return (n + unit - 1) / unit * unit; }
     std::size_t unit_of(std::size_t bytes) const noexcept { return bytes >= page_ ? page_ : alignment; }
     // Where a piece ends: rounded up, but the last piece may end where the memory ends.
@@ -88,6 +101,7 @@ private:
     std::span<std::byte> memory_;
     std::size_t page_ = alignment;
     std::vector<range> free_; // sorted by place
+    std::size_t pieces_ = 0, parts_ = 0;
 };
 
 } // namespace bough::detail

@@ -8,6 +8,7 @@
 #ifndef BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
 #define BOUGH_TRANSPORT_SHARED_MEMORY_PIECES_HPP
 
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/stable_sort.hpp>
 #include <bough/os/fd.hpp>
@@ -84,10 +85,12 @@ public:
 
     // Takes the pages of a message out of the segment. Pre: the bytes lie in the heap. False:
     // memory is short.
-    bool take_out(std::span<const std::byte> bytes, const shared_reader& reader) {
+    bool take_out(std::span<const std::byte> bytes, const shared_reader& reader) noexcept {
         const std::size_t first = heap_.offset_of(bytes.data()) / page, end = end_page(bytes);
-        out_.reserve(out_.size() + end - first);
-        if (!segment_.detach(heap_at_ + first * page, (end - first) * page)) return false;
+        const std::size_t most = out_.size() + end - first;
+        bool has_room = false;
+        ignore_exceptions([&] { out_.reserve(most), heap_.expect_parts(most), has_room = true; });
+        if (!has_room || !segment_.detach(heap_at_ + first * page, (end - first) * page)) return false;
         for (std::size_t p = first; p != end; ++p) out_.push_back({p, reader, false});
         bough::detail::stable_sort(out_.begin(), out_.end(), before);
         return true;
@@ -112,8 +115,8 @@ private:
     }
 
     template <class F>
-    void bring_back(const F& has_let_go) {
-        std::vector<page_out> rest;
+    void bring_back(const F& has_let_go) noexcept {
+        std::size_t kept = 0;
         for (std::size_t i = 0, end = 0; i != out_.size(); i = end) {
             bool all = true;
             for (end = i; end != out_.size() && out_[end].page == out_[i].page; ++end)
@@ -122,10 +125,9 @@ private:
             if (all && segment_.attach(file_.get(), heap_at_ + from, page))
                 heap_.free(from, from + page);
             else
-                rest.insert(rest.end(), out_.begin() + static_cast<std::ptrdiff_t>(i),
-                            out_.begin() + static_cast<std::ptrdiff_t>(end));
+                while (i != end) out_[kept++] = out_[i++];
         }
-        out_ = std::move(rest);
+        out_.erase(out_.begin() + static_cast<std::ptrdiff_t>(kept), out_.end());
     }
 
     shared_segment segment_;

@@ -58,7 +58,7 @@ public:
     tcp_connections& operator=(const tcp_connections&) = delete;
     ~tcp_connections() {
         if (!forked())
-            ignore_exceptions([this] { say_goodbye(links_.all(), linger_ns_); });
+            say_goodbye(links_.all(), linger_ns_);
         else
             loop_.part_from_parent();
     }
@@ -84,18 +84,23 @@ public:
             return posted::would_block;
         }
         link_type& link = links_[to];
+        ends_.make_room();
         const posted result = link.out.post(link.stream, tag, bytes, id);
+        if (result == posted::pending) ends_.expect();
         unsent_.add(link); // even if nothing waits: the next poll then begins a new turn
         return result;
     }
 
+    // If memory runs out, whatever needs it is tried again later. Only a poll that has nothing to hand over
+    // throws.
     std::size_t poll(std::span<event> events) {
         if (forked()) return 0;
         ++polls_;
-        if (!unsent_.empty()) unsent_.write(ends_);
+        bool is_poor = false;
+        if (!unsent_.empty()) is_poor = !unsent_.write(ends_);
         if (membership_.is_lazy() && (membership_.is_busy() || loop_.has_rung() || polls_ % 64 == 0)) {
             loop_.stop_ringing();
-            membership_.step(steady_now_ns());
+            is_poor |= !has_memory([this] { membership_.step(steady_now_ns()); });
         }
         if (loop_.is_watching() && (loop_.hot().empty() || polls_ % 8 == 0)) loop_.turn(0);
         std::size_t found = 0;
@@ -103,7 +108,7 @@ public:
         if (found == events.size()) return found;
         for (std::size_t i = 0; i < loop_.hot().size();) {
             bool is_cool = false;
-            if (!try_to_read(*loop_.hot()[i], events, found, is_cool)) return found;
+            is_poor |= !has_memory([&] { is_cool = read(*loop_.hot()[i], events, found); });
             if (is_cool)
                 loop_.cool(i);
             else
@@ -114,6 +119,7 @@ public:
             }
         }
         if (!ends_.empty()) found += ends_.hand_over(events.subspan(found));
+        if (is_poor && found == 0) tell_lack();
         return found;
     }
 
@@ -124,7 +130,10 @@ public:
         if (a->at == tcp_arrival::place::stream) {
             link_type& link = links_[a->peer];
             loop_.recall(link);
-            return link.in.take(link.stream, into, id);
+            ends_.make_room();
+            const posted result = link.in.take(link.stream, into, id);
+            if (result == posted::pending) ends_.expect();
+            return result;
         }
         if (!into.empty()) std::memcpy(into.data(), a->data, into.size());
         use_up(handle, a->peer);
@@ -247,20 +256,15 @@ private:
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(options.unexpected_bytes_per_peer >> 10, ~0u));
     }
 
-    // As read(); `is_cool` is its result. False: memory ran out, but there are events, which come first.
-    bool try_to_read(link_type& link, std::span<event> events, std::size_t& found, bool& is_cool) {
-#if BOUGH_HAS_EXCEPTIONS
-        try {
-            is_cool = read(link, events, found);
-        } catch (...) {
-            if (found == 0) throw;
-            return false;
-        }
-#else
-        is_cool = read(link, events, found);
-#endif
-        return true;
+    // Runs f. False: memory has run out.
+    template <class F>
+    static bool has_memory(const F& f) noexcept {
+        bool is_done = false;
+        ignore_exceptions([&] { f(), is_done = true; });
+        return is_done;
     }
+    // Throws if there is still none.
+    BOUGH_COLD static void tell_lack() { ::operator delete(::operator new(tcp_chunk::capacity)); }
     // Reads a hot link, and counts in `found` the events that it adds to `events`. True: the link
     // shall become cold. Pre: `events` has room.
     bool read(link_type& link, std::span<event> events, std::size_t& found) {

@@ -21,27 +21,31 @@ namespace bough::inline BOUGH_ABI::detail {
 // Pending sends are given up.
 template <class Stream>
 void say_goodbye(const std::vector<std::unique_ptr<tcp_link<Stream>>>& links, std::uint64_t linger_ns) {
-    using link_type = tcp_link<Stream>;
     const std::uint64_t last = deadline_after(steady_now_ns(), linger_ns);
-    std::vector<link_type*> leaving;
-    for (const auto& link : links)
-        if (link && link->open) leaving.push_back(link.get());
-    for (link_type* link : leaving) {
+    // The links say themselves which are still waited for: there may be no memory for a list.
+    bool any = false;
+    for (const auto& link : links) {
+        if (!link) continue;
+        link->waiting = false;
+        if (!link->open) continue;
         link->out.keep_copied();
         link->flush([](std::uint64_t) {});
+        link->waiting = !has_hung_up(link->stream.socket().native_handle());
+        any = any || link->waiting;
     }
-    std::erase_if(leaving, [](link_type* link) { return has_hung_up(link->stream.socket().native_handle()); });
-    while (!leaving.empty() && steady_now_ns() < last) {
-        std::erase_if(leaving, [](link_type* link) {
+    while (any && steady_now_ns() < last) {
+        any = false;
+        for (const auto& link : links) {
+            if (!link || !link->waiting) continue;
             link->out.keep_copied(); // less is left of it since short messages have overtaken a long one
-            if (link->has_to_write()) {
+            if (link->has_to_write())
                 link->flush([](std::uint64_t) {});
-                return false;
-            }
-            return unsent_bytes(link->stream.socket().native_handle()) == 0 ||
-                   has_hung_up(link->stream.socket().native_handle());
-        });
-        if (!leaving.empty()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            else if (unsent_bytes(link->stream.socket().native_handle()) == 0 ||
+                     has_hung_up(link->stream.socket().native_handle()))
+                link->waiting = false;
+            any = any || link->waiting;
+        }
+        if (any) std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
 }
 

@@ -96,7 +96,7 @@ struct tcp_link {
     tcp_outgoing out;
     bool open = true;
     tcp_heat heat = tcp_heat::hot;
-    bool waiting = false;     // the event loop will say when there is room to write
+    bool waiting = false;     // the event loop will say when there is room to write; or a goodbye waits for it
     bool dirty = false;       // in the list of links that have something to write
     std::uint32_t misses = 0; // reads in a row that found nothing
 

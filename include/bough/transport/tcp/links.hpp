@@ -6,6 +6,7 @@
 
 #include <bough/concepts/transport.hpp>
 #include <bough/core/config.hpp>
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/fd.hpp>
@@ -43,7 +44,9 @@ public:
     tcp_links(rank_t ranks, const tcp_intake& intake, tcp_memory& memory, tcp_event_loop<link_type>& loop,
               tcp_unsent<link_type>& unsent, tcp_watch& watch, due_events& ends)
         : intake_(intake), memory_(memory), loop_(loop), unsent_(unsent), watch_(watch), ends_(ends), links_(ranks),
-          places_(ranks, place::none) {}
+          places_(ranks, place::none) {
+        ends.expect(ranks); // each may be lost
+    }
 
     rank_t size() const noexcept { return static_cast<rank_t>(links_.size()); }
     rank_t open() const noexcept { return open_; } // how many links are open
@@ -58,26 +61,14 @@ public:
     // How many links could not be made because memory of the kernel had run out.
     std::uint64_t shortages() const noexcept { return shortages_; }
 
-    // Opens the link to a peer. `window_kib`: the peer's window.
+    // Opens the link to a peer, which has its own already: without memory for it, the peer is lost.
+    // `window_kib`: the peer's window.
     void attach(rank_t peer, unique_fd socket, session_type session, std::uint32_t window_kib) {
-        const int family = family_of(socket.get()), protocol = family == AF_UNIX ? 0 : IPPROTO_TCP;
-        if (protocol != 0) {
-            set_socket_option(socket.get(), protocol, TCP_NODELAY, 1);
-            choose_congestion(socket.get());
-        }
-        tcp_stream::socket_type made(loop_.io());
-        boost::system::error_code error;
-        made.assign({family, protocol}, socket.get(), error);
-        // No room in the event queue of the kernel.
-        if (error || (watch_.is_open() && !watch_.add(socket.get()))) {
+        ignore_exceptions([&] { links_[peer] = made(peer, std::move(socket), std::move(session), window_kib); });
+        if (!links_[peer]) {
             ++shortages_;
             return report_lost(peer, errc::no_resources);
         }
-        (void)socket.release();
-        made.non_blocking(true, error);
-        links_[peer] = std::make_unique<link_type>(Channel::make_stream(std::move(made), std::move(session)),
-                                                   loop_.new_rooms(), memory_, peer, intake_.most_per_peer,
-                                                   window_bytes(intake_.window_kib), window_bytes(window_kib));
         places_[peer] = place::open;
         ++open_;
         link_type& link = *links_[peer];
@@ -108,6 +99,25 @@ public:
 
 private:
     enum class place : std::uint8_t { none, open, lost };
+
+    // Null: the kernel has no memory left.
+    std::unique_ptr<link_type> made(rank_t peer, unique_fd socket, session_type session, std::uint32_t window_kib) {
+        const int family = family_of(socket.get()), protocol = family == AF_UNIX ? 0 : IPPROTO_TCP;
+        if (protocol != 0) {
+            set_socket_option(socket.get(), protocol, TCP_NODELAY, 1);
+            choose_congestion(socket.get());
+        }
+        tcp_stream::socket_type stream(loop_.io());
+        boost::system::error_code error;
+        stream.assign({family, protocol}, socket.get(), error);
+        if (error) return {}; // no room in the event queue of the kernel
+        (void)socket.release();
+        if (watch_.is_open() && !watch_.add(stream.native_handle())) return {};
+        stream.non_blocking(true, error);
+        return std::make_unique<link_type>(Channel::make_stream(std::move(stream), std::move(session)),
+                                           loop_.new_rooms(), memory_, peer, intake_.most_per_peer,
+                                           window_bytes(intake_.window_kib), window_bytes(window_kib));
+    }
 
     tcp_intake intake_;
     tcp_memory& memory_;

@@ -8,6 +8,7 @@
 #ifndef BOUGH_TRANSPORT_TCP_TLS_CHANNEL_HPP
 #define BOUGH_TRANSPORT_TCP_TLS_CHANNEL_HPP
 
+#include <bough/core/ignore_exceptions.hpp>
 #include <bough/core/status.hpp>
 #include <bough/os/asio_config.hpp>
 #include <bough/transport/tcp/mac.hpp>
@@ -47,10 +48,19 @@ public:
     tls_wire& lowest_layer() noexcept { return *this; }
     executor_type get_executor() const noexcept { return executor_; }
 
+    // So that so many bytes can be kept without memory for more. False: there is none.
+    bool make_room(std::size_t bytes) noexcept {
+        const std::size_t needed = kept_.size() + bytes;
+        if (needed <= kept_.capacity()) return true;
+        ignore_exceptions([&] { kept_.reserve(std::max(needed, 2 * kept_.capacity())); });
+        return needed <= kept_.capacity();
+    }
+    // What TLS has made must be kept: without memory the connection is over.
     template <class Buffers>
-    std::size_t write_some(const Buffers& from, boost::system::error_code& error) {
-        error = {};
+    std::size_t write_some(const Buffers& from, boost::system::error_code& error) noexcept {
         const std::size_t begin = kept_.size(), n = boost::asio::buffer_size(from);
+        error = {};
+        if (!make_room(n)) return error = boost::asio::error::no_memory, 0;
         kept_.resize(begin + n);
         return boost::asio::buffer_copy(boost::asio::buffer(kept_.data() + begin, n), from);
     }
@@ -230,6 +240,7 @@ public:
                     if (wire().kept() >= most_kept && !wire().push()) return io_result::closed;
                     if (wire().kept() >= most_kept) return end_of(n);
                     const boost::asio::const_buffer record(piece.data(), std::min<std::size_t>(piece.size(), 1 << 14));
+                    if (!wire().make_room(record.size() + most_added)) return end_of(n);
                     if (!tls_.write(record, n)) return io_result::closed;
                     piece += record.size();
                 }
@@ -267,6 +278,7 @@ public:
     private:
         // From here on the socket has to take some first.
         static constexpr std::size_t most_kept = std::size_t{1} << 16;
+        static constexpr std::size_t most_added = 512; // by TLS to a record, with a new key
 
         static io_result end_of(std::size_t n) noexcept { return n != 0 ? io_result::some : io_result::would_block; }
         tls_wire& wire() const noexcept { return tls_.tls_->next_layer(); }
