@@ -49,6 +49,6 @@ TEST_CASE("tapes: keep nothing if there is too little room, and in large groups 
 TEST_CASE("tapes: do not keep a message of more parts than a step can tell") {
     tapes all(1, 1, 16);
     REQUIRE(all.begin());
-    CHECK(all.keep(0, verb::send, 1, 8, 0xffff));
-    CHECK_FALSE(all.keep(0, verb::send, 1, 8, 0x1'0000));
+    CHECK(all.keep(0, verb::send, 1, 8, 0xff'ffff));
+    CHECK_FALSE(all.keep(0, verb::send, 1, 8, 0x100'0000));
 }

@@ -114,7 +114,7 @@ TEST_CASE("many steps: an estimate is near the price", "[select][many_steps]") {
             const problem what{.bytes = block * size * size, .levels = levels.get()};
             for (const candidate& c : standard_candidates<goal::alltoall>(at, what).list) {
                 const plan_ref plan(c.algorithm, at);
-                const double share = costs.bound_ns(plan, what).alike_ns / costs.price_ns(plan, what);
+                const double share = costs.alike_ns(plan, what) / costs.price_ns(plan, what);
                 CAPTURE(c.text().c_str(), at.size, block, share);
                 CHECK((share > 0.5 && share < 2));
                 ++estimates, far += share < 0.75 || share > 1.33;

@@ -34,7 +34,8 @@ void compare(errors& found, rank_t p, rank_t root, std::uint64_t bytes, rank_t c
          standard_candidates<Goal>(at, what, order_preserving | same_bits_for_any_partition).list) {
         const dimensions d{p, root, c.blocks == natural_blocks ? c.algorithm.natural_blocks(p) : c.blocks};
         if (c.algorithm.check(d)) continue;
-        const detail::steady_pricer<0> steady(costs, c, d, what);
+        detail::plan_tapes memory;
+        const detail::steady_pricer<0> steady(costs, c, d, what, memory);
         if (!steady || (p > 128 && d.blocks > 128)) continue;
         const double exact = costs.price_ns(plan_ref(c.algorithm, d), what), drawn = steady.ns();
         CHECK((drawn >= 0 || !costs.homogeneous()));
@@ -97,7 +98,8 @@ TEST_CASE("steady_price: of algorithms in which each rank has its share", "[sele
                     if (c.blocks != natural_blocks) continue;
                     const dimensions d{at.size, at.root, c.algorithm.natural_blocks(at.size)};
                     if (d.blocks == 1 || c.algorithm.check(d)) continue;
-                    const detail::steady_pricer<0> steady(costs, c, d, what);
+                    detail::plan_tapes memory;
+                    const detail::steady_pricer<0> steady(costs, c, d, what, memory);
                     if (!steady) continue;
                     const double exact = costs.price_ns(plan_ref(c.algorithm, d), what);
                     CAPTURE(c.text().c_str(), at.size, at.root, bytes, exact, steady.ns());
@@ -112,7 +114,9 @@ TEST_CASE("steady_price: there is none where pairs of ranks differ, or blocks wo
     const any_cost_model alike = thread_costs;
     const candidate chain_in_64{tree_broadcast{chain{}}, 64}, whole{tree_broadcast{chain{}}, 1};
     const auto is_steady = [&](const candidate& c, std::uint64_t bytes, std::uint64_t element) {
-        return bool(detail::steady_pricer<0>(alike, c, {7, 0, c.blocks}, {.bytes = bytes, .element_bytes = element}));
+        detail::plan_tapes memory;
+        return bool(
+            detail::steady_pricer<0>(alike, c, {7, 0, c.blocks}, {.bytes = bytes, .element_bytes = element}, memory));
     };
     CHECK(is_steady(chain_in_64, 1 << 16, 1));
     CHECK_FALSE(is_steady(chain_in_64, (1 << 16) + 1, 1));

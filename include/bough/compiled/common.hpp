@@ -27,14 +27,17 @@
 namespace bough::inline BOUGH_ABI {
 
 template class basic_prepared<0>;
-template walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, const plan_ref&, const problem&, rank_t,
+template walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, detail::taped_plan&, const problem&, rank_t,
                                                           const walk_terms&);
-template cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&);
-template walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, const plan_ref&, const problem&, rank_t,
-                                                              const walk_terms&);
-template cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&, const problem&);
-template double any_cost_model::loop_by<model::lrc>(const std::byte*, const plan_ref&, const problem&, std::uint64_t);
-template double any_cost_model::loop_by<model::loggops>(const std::byte*, const plan_ref&, const problem&,
+template cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, detail::taped_plan&, const problem&);
+template walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, detail::taped_plan&, const problem&,
+                                                              rank_t, const walk_terms&);
+template cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, detail::taped_plan&, const problem&);
+template double any_cost_model::alike_by<model::lrc>(const std::byte*, detail::taped_plan&, const problem&);
+template double any_cost_model::loop_by<model::lrc>(const std::byte*, detail::taped_plan&, const problem&,
+                                                    std::uint64_t);
+template double any_cost_model::alike_by<model::loggops>(const std::byte*, detail::taped_plan&, const problem&);
+template double any_cost_model::loop_by<model::loggops>(const std::byte*, detail::taped_plan&, const problem&,
                                                         std::uint64_t);
 
 namespace detail {

@@ -43,12 +43,14 @@
 
 namespace bough::inline BOUGH_ABI {
 
-BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, const plan_ref&,
+BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::loggops>(const std::byte*, detail::taped_plan&,
                                                                            const problem&, rank_t, const walk_terms&))
-BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, const plan_ref&,
+BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::loggops>(const std::byte*, detail::taped_plan&,
                                                                          const problem&))
-BOUGH_COMPILED_COMMON(double any_cost_model::loop_by<model::loggops>(const std::byte*, const plan_ref&, const problem&,
-                                                                     std::uint64_t))
+BOUGH_COMPILED_COMMON(double any_cost_model::alike_by<model::loggops>(const std::byte*, detail::taped_plan&,
+                                                                      const problem&))
+BOUGH_COMPILED_COMMON(double any_cost_model::loop_by<model::loggops>(const std::byte*, detail::taped_plan&,
+                                                                     const problem&, std::uint64_t))
 
 } // namespace bough
 

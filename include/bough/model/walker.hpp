@@ -7,8 +7,9 @@
 // and from the messages that it takes, and ranks may be visited in any order. A visit runs the
 // steps of a rank up to the first message that has not been sent yet; when that message is sent,
 // the rank is visited again. The visit emits the plan of the rank anew and skips what has run, or
-// it runs the steps that an earlier visit has kept (detail/tapes.hpp). How messages come to their receivers,
-// and when, is in detail/carrier.hpp.
+// it runs the steps that an earlier visit has kept (detail/tapes.hpp). A plan may also have its steps written
+// down (steps_of(rank)); then a visit reads on. How messages come to their receivers, and when, is in
+// detail/carrier.hpp.
 //
 // `Conditions` says what may happen to ranks besides: when a rank starts, when a piece of work is
 // done, and whether a rank runs the plan again; and when the pass may end before the plan does.
@@ -32,9 +33,11 @@
 #include <bough/model/detail/tapes.hpp>
 #include <bough/model/folded_ranks.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace bough::inline BOUGH_ABI::model {
@@ -58,8 +61,14 @@ struct walk_result {
 
 namespace detail {
 
-template <Plan P, CostModel M, class Conditions = no_conditions>
-class walker {
+// Has it its steps written down? It need not be a Plan then.
+template <class P>
+concept Taped = requires(const P& plan, rank_t rank) {
+    { plan.steps_of(rank) } -> std::same_as<std::span<const taped_step>>;
+};
+
+template <class P, CostModel M, class Conditions = no_conditions>
+requires(Plan<P> || Taped<P>) class walker {
     static constexpr bool may_fold = requires(const Conditions& c) { c.fold(); };
     using carrier = detail::carrier<M, may_fold>;
 
@@ -134,23 +143,18 @@ private:
         // Runs the steps that were kept, to the end or to the next wait. True if they are used up
         // and there are more.
         constexpr bool rerun(tape& kept) {
-            for (; !kept.empty(); ++kept.next) {
-                const taped_step& s = kept.steps[kept.next];
-                switch (s.verb) {
-                case verb::send: run_send(s.peer, s.bytes); break;
-                case verb::receive:
-                    if (!run_receive(s.peer, s.bytes)) return awaits_ = s.peer, false;
-                    break;
-                case verb::combine: work(w_.model_.combine_ns(rank_, s.bytes)); break;
-                case verb::copy: work(w_.model_.copy_ns(rank_, s.bytes)); break;
-                }
-                ++done_;
-                w_.parts_ += s.parts;
-            }
+            for (; !kept.empty(); ++kept.next)
+                if (!run(kept.steps[kept.next])) return false;
             to_skip_ = done_;
             const bool ended = kept.complete;
             kept.clear();
             return !ended;
+        }
+
+        // Runs the steps of the rank, from where it is to the end or to the next wait.
+        constexpr void run_on(std::span<const taped_step> all) {
+            while (done_ != all.size() && run(all[done_])) {
+            }
         }
 
         constexpr void start() { clock_ns_ = w_.conditions_.start(mine_, w_.model_, rank_); }
@@ -173,6 +177,20 @@ private:
         }
 
     private:
+        // Runs a step that was written down. False: it waits for a message.
+        BOUGH_ALWAYS_INLINE constexpr bool run(const taped_step& s) {
+            switch (s.verb) {
+            case verb::send: run_send(s.peer, s.bytes); break;
+            case verb::receive:
+                if (!run_receive(s.peer, s.bytes)) return awaits_ = s.peer, false;
+                break;
+            case verb::combine: work(w_.model_.combine_ns(rank_, s.bytes)); break;
+            case verb::copy: work(w_.model_.copy_ns(rank_, s.bytes)); break;
+            }
+            ++done_;
+            w_.parts_ += s.parts;
+            return true;
+        }
         constexpr void work(double ns) { clock_ns_ = w_.conditions_.work(mine_, rank_, clock_ns_, ns); }
 
         constexpr void run_send(rank_t to, std::uint64_t bytes) {
@@ -253,14 +271,19 @@ private:
         if constexpr (carrier::meets)
             if (std::exchange(ranks()[rank].awaits, no_rank) == positions::itself)
                 return v.again() ? emit(rank, v) : v.leave();
-        if (tape* kept = tapes_.find(rank); kept != nullptr && !v.rerun(*kept)) {
-            if (!v.again()) return v.leave();
-        }
+        if constexpr (!Taped<P>)
+            if (tape* kept = tapes_.find(rank); kept != nullptr && !v.rerun(*kept)) {
+                if (!v.again()) return v.leave();
+            }
         emit(rank, v);
     }
     constexpr void emit(rank_t rank, visitor& v) {
-        do plan_.emit(rank, v);
-        while (v.again());
+        do {
+            if constexpr (Taped<P>)
+                v.run_on(plan_.steps_of(rank));
+            else
+                plan_.emit(rank, v);
+        } while (v.again());
         v.leave();
     }
 
@@ -268,11 +291,17 @@ private:
     // distance; otherwise the other way round. So no rank is visited in vain in rings, and in trees
     // whose parents have lower numbers than their children.
     constexpr bool flows_outwards() {
-        bool decided = false, outwards = false;
-        plan_.emit(plan_.root(), step_sink{[&](const step& s) {
-                       if (!decided && s.communicates()) decided = true, outwards = s.verb == verb::send;
-                   }});
-        return outwards;
+        if constexpr (Taped<P>) {
+            for (const taped_step& s : plan_.steps_of(plan_.root()))
+                if (s.peer != no_rank) return s.verb == verb::send;
+            return false;
+        } else {
+            bool decided = false, outwards = false;
+            plan_.emit(plan_.root(), step_sink{[&](const step& s) {
+                           if (!decided && s.communicates()) decided = true, outwards = s.verb == verb::send;
+                       }});
+            return outwards;
+        }
     }
 
     // What is known when the pass ends early, after a visit of this rank.

@@ -6,6 +6,7 @@
 //   costs.price_ns(plan_ref(plan), what)         the walk of the plan under the model
 //   costs.walk(plan_ref(plan), what, terms)      the same, of some ranks that stand for all, or no further than needed
 //   costs.bound_ns(plan_ref(plan), what)         a lower bound of that, found quickly
+//   costs.alike_ns(plan_ref(plan), what)         an estimate of it, if all ranks do much alike
 //   costs.loop_ns(plan_ref(plan), what, steps)   how long its busiest rank is at work
 //   costs.costs_of(from, to, bytes, what, size)  what the model says of one message
 //   costs.last_arrival_ns(what, size)            when the last rank comes
@@ -15,12 +16,13 @@
 // The bound: no plan ends before its busiest rank has done its part. An empty value prices nothing;
 // in options it stands for the costs of the transport. The model is kept inside the value, so it
 // must be trivially copyable and small. Large tables stay outside, behind a pointer.
+// In place of a plan_ref, a taped_plan may be given (bough/select/taped_plan.hpp): then its steps are
+// emitted once for several of these functions.
 #ifndef BOUGH_SELECT_ANY_COST_MODEL_HPP
 #define BOUGH_SELECT_ANY_COST_MODEL_HPP
 
 #include <bough/concepts/cost_model.hpp>
 #include <bough/core/contract.hpp>
-#include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/status.hpp>
 #include <bough/model/arriving.hpp>
@@ -28,11 +30,12 @@
 #include <bough/model/folded_ranks.hpp>
 #include <bough/model/walk.hpp>
 #include <bough/model/walker.hpp>
-#include <bough/schedule/claims.hpp>
 #include <bough/select/any_cost_model/busy_rank.hpp>
 #include <bough/select/any_cost_model/pricing.hpp>
 #include <bough/select/any_cost_model/work_of_rank.hpp>
 #include <bough/select/plan_ref.hpp>
+#include <bough/select/problem.hpp>
+#include <bough/select/taped_plan.hpp>
 
 #include <algorithm>
 #include <array>
@@ -42,55 +45,11 @@
 #include <limits>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace bough::inline BOUGH_ABI {
 
-class two_levels;    // bough/select/two_levels.hpp
-class known_network; // bough/select/known_network.hpp
-
-// Which way the data of a collective goes. If it goes one way, a rank may be done before others have
-// begun.
-enum class course : std::uint8_t {
-    all_ways,
-    outwards, // away from where calls begin: broadcast, multicast, scatter, scans (from low ranks to high ones)
-    inwards,  // to where calls end: reduce, gather
-};
-
-// What is to be done, and on what.
-struct problem {
-    std::uint64_t bytes = 0;         // of the whole vector
-    std::uint64_t element_bytes = 1; // bytes is a multiple of it
-    // How many the ranks share, equal on all ranks; no_rank: each rank has its own.
-    rank_t cores = no_rank;
-    double switch_ns = 1000;        // the time to give a core from one rank to the next
-    course goes = course::all_ways; // choose sets it, by the goal
-    // The op's result does not depend on the order of combining (is_exact_v).
-    bool exact_op = false;
-    const two_levels* levels = nullptr; // which ranks are near each other, if some are
-    // What joins the ranks, if that is known: then costs, cores and lateness do not count.
-    const known_network* network = nullptr;
-    // The op can also combine what all ranks contribute at once, and then the vector is so many times
-    // shorter (rounded_once): with algorithms that combine in series. 1: it cannot.
-    std::uint32_t narrowing = 1;
-    // The rank that comes after all others, and how much later; no_rank: none is known to. (For other
-    // times of arrival see bough/model/arriving.hpp.)
-    rank_t late = no_rank;
-    std::uint64_t late_ns = 0;
-    friend constexpr bool operator==(const problem&, const problem&) = default;
-};
-
-// The problem as a plan of this algorithm has it. The length of an element does not become 0.
-template <Algorithm A>
-constexpr problem problem_for(const A& algorithm, const problem& what) {
-    problem made = what;
-    if (what.narrowing <= 1 || !combines_in_series(algorithm)) return made;
-    made.element_bytes = std::max<std::uint64_t>(what.element_bytes / what.narrowing, 1);
-    made.bytes = what.bytes / what.narrowing / made.element_bytes * made.element_bytes;
-    return made;
-}
-
-// Are all pairs of ranks alike in a model? Then the model says: static constexpr bool homogeneous =
-// true.
+// Are all pairs of ranks alike in a model? Then it says: static constexpr bool homogeneous = true.
 template <class M>
 inline constexpr bool is_homogeneous_v = requires {
     requires M::homogeneous;
@@ -173,23 +132,21 @@ constexpr double last_arrival_ns(const M& model, const problem& what, rank_t siz
 }
 
 // The time that the work of all ranks takes on the cores that they share; 0 if each rank has its
-// own. `size` is that of the group: the plan may show one rank for all.
-template <CostModel M, Plan P>
-constexpr double shared_work_ns(const shared_cores<M>& model, const problem& what, const P& plan, rank_t size,
+// own. `size` is that of the group: the plan may show one rank for all. P: emitted_steps or taped_plan.
+template <CostModel M, class P>
+constexpr double shared_work_ns(const shared_cores<M>& model, const problem& what, P&& plan, rank_t size,
                                 const model::folded_ranks* fold = nullptr) {
     if (what.cores >= size) return 0;
-    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
     double ns = 0;
     for (rank_t r = 0; r != plan.size(); ++r) {
         if (fold != nullptr && !fold->stands_for_others(r)) continue;
-        ns += work_of_rank(model, sizes, plan, r).ns();
+        ns += work_of_rank(model, r, plan.steps_of(r)).ns();
     }
     return ns / (fold == nullptr ? plan.size() : fold->members()) * size / what.cores;
 }
 
 // Ranks that may have more to do than most, and some that stand for the rest. The root comes first; some may come twice.
-template <Plan P>
-constexpr std::array<rank_t, 6> few_ranks(const P& plan, const problem& what) {
+inline std::array<rank_t, few_tapes::most> few_ranks(const taped_plan& plan, const problem& what) {
     const rank_t root = plan.root(), size = plan.size();
     return {root, size / 2, size - 1, size / 3, root == 0 ? no_rank : rank_t{0}, what.late};
 }
@@ -201,14 +158,13 @@ inline constexpr std::uint64_t steps_looked_at = std::uint64_t{1} << 12;
 // data goes inwards, its end waits for all ranks; if these share cores, for their work on these. Of a
 // plan with more steps, ranks at equal distances tell, with a quarter of that many steps, and a few more.
 // The distance is odd, so that it meets even and odd ranks.
-template <CostModel M, Plan P>
-constexpr double loop_ns(const shared_cores<M>& model, const problem& what, const P& plan, std::uint64_t steps) {
-    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
+template <CostModel M>
+double loop_ns(const shared_cores<M>& model, const problem& what, const taped_plan& plan, std::uint64_t steps) {
     const std::uint64_t size = plan.size(), apart = steps <= steps_looked_at ? 1 : 4 * (steps / steps_looked_at) + 1;
     double busiest_ns = 0, root_ns = 0, others_ns = 0;
     std::uint64_t others = 0;
     const auto look = [&](rank_t r) {
-        const work_of_rank work(model, sizes, plan, r);
+        const work_of_rank work(model, r, plan.steps_of(r));
         busiest_ns = std::max(busiest_ns, work.busy_ns());
         if (r == plan.root())
             root_ns = work.ns();
@@ -231,8 +187,7 @@ constexpr double loop_ns(const shared_cores<M>& model, const problem& what, cons
 struct cost_bound {
     double ns = 0;
     std::uint64_t steps = 0;
-    double alike_ns = 0; // an estimate of the price of a plan in which all ranks do much alike
-    bool waits = false;  // do some messages wait for their receivers?
+    bool waits = false; // do some messages wait for their receivers?
 };
 
 // How a plan is walked.
@@ -252,6 +207,12 @@ struct message_costs {
     bool has_ports = false, lands_early = false; // of a PortedCostModel
     double port_ns = 0, duplex_port_ns = 0;
 };
+
+namespace detail {
+template <class P>
+concept PlanToPrice =
+    std::same_as<std::remove_cvref_t<P>, plan_ref> || std::same_as<std::remove_cvref_t<P>, taped_plan>;
+} // namespace detail
 
 class any_cost_model {
 public:
@@ -273,20 +234,29 @@ public:
 
     // What a plan is expected to take. Infinite if it deadlocks; NaN if it has no price, since a cost is
     // infinite, negative or NaN.
-    double price_ns(const plan_ref& plan, const problem& what) const { return price_ns(plan, what, plan.size()); }
+    template <detail::PlanToPrice P>
+    double price_ns(P&& plan, const problem& what) const {
+        const rank_t size = plan.size();
+        return price_ns(std::forward<P>(plan), what, size);
+    }
     // The price of a plan of fewer ranks, as part of a group of `size`: so many share the cores.
-    double price_ns(const plan_ref& plan, const problem& what, rank_t size) const {
-        return functions_->walk(model_.data(), plan, what, size, {}).ns;
+    template <detail::PlanToPrice P>
+    double price_ns(P&& plan, const problem& what, rank_t size) const {
+        return on_tape(plan, what, [&](auto& taped) { return functions_->walk(model_.data(), taped, what, size, {}); })
+            .ns;
     }
     // Pre: terms.fold is null, or folds the plan and the groups of this model (detail::alike_ranks).
-    walked_price walk(const plan_ref& plan, const problem& what, const walk_terms& terms) const {
-        return functions_->walk(model_.data(), plan, what, plan.size(), terms);
+    template <detail::PlanToPrice P>
+    walked_price walk(P&& plan, const problem& what, const walk_terms& terms) const {
+        return on_tape(plan, what,
+                       [&](auto& taped) { return functions_->walk(model_.data(), taped, what, taped.size(), terms); });
     }
     // The price of a plan whose ranks all do alike; negative if the model is not the same for all
     // pairs of ranks, or one comes late.
-    double symmetric_price_ns(const plan_ref& plan, const problem& what) const {
+    template <detail::PlanToPrice P>
+    double symmetric_price_ns(P&& plan, const problem& what) const {
         if (!functions_->homogeneous || what.late != no_rank) return -1;
-        return price_ns(plan.folded(), what, plan.size());
+        return on_tape(plan, what, [&](auto& taped) { return price_ns(taped.folded(), what, taped.size()); });
     }
     // Are all pairs of ranks alike in the model?
     bool homogeneous() const noexcept { return functions_->homogeneous; }
@@ -297,13 +267,20 @@ public:
     double last_arrival_ns(const problem& what, rank_t size) const {
         return functions_->last_arrival_ns(model_.data(), what, size);
     }
-    cost_bound bound_ns(const plan_ref& plan, const problem& what) const {
-        return functions_->bound_ns(model_.data(), plan, what);
+    template <detail::PlanToPrice P>
+    cost_bound bound_ns(P&& plan, const problem& what) const {
+        return on_tape(plan, what, [&](auto& taped) { return functions_->bound_ns(model_.data(), taped, what); });
+    }
+    // An estimate of the price of a plan in which all ranks do much alike, by what a few ranks do.
+    template <detail::PlanToPrice P>
+    double alike_ns(P&& plan, const problem& what) const {
+        return on_tape(plan, what, [&](auto& taped) { return functions_->alike_ns(model_.data(), taped, what); });
     }
     // What a call takes in a loop, if the problem goes one way. `steps`: those of all ranks, as bound_ns
     // tells them.
-    double loop_ns(const plan_ref& plan, const problem& what, std::uint64_t steps) const {
-        return functions_->loop_ns(model_.data(), plan, what, steps);
+    template <detail::PlanToPrice P>
+    double loop_ns(P&& plan, const problem& what, std::uint64_t steps) const {
+        return on_tape(plan, what, [&](auto& taped) { return functions_->loop_ns(model_.data(), taped, what, steps); });
     }
     // Are the costs between `size` ranks finite and not negative? By what a few ranks have, of a few
     // sizes.
@@ -326,26 +303,40 @@ public:
 
 private:
     struct functions {
-        walked_price (*walk)(const std::byte*, const plan_ref&, const problem&, rank_t, const walk_terms&);
-        cost_bound (*bound_ns)(const std::byte*, const plan_ref&, const problem&);
-        double (*loop_ns)(const std::byte*, const plan_ref&, const problem&, std::uint64_t);
+        walked_price (*walk)(const std::byte*, detail::taped_plan&, const problem&, rank_t, const walk_terms&);
+        cost_bound (*bound_ns)(const std::byte*, detail::taped_plan&, const problem&);
+        double (*alike_ns)(const std::byte*, detail::taped_plan&, const problem&);
+        double (*loop_ns)(const std::byte*, detail::taped_plan&, const problem&, std::uint64_t);
         message_costs (*costs_of)(const std::byte*, rank_t, rank_t, std::uint64_t, const problem&, rank_t);
         const rank_t* (*groups_of_ranks)(const std::byte*) noexcept;
         double (*last_arrival_ns)(const std::byte*, const problem&, rank_t);
         bool homogeneous;
     };
+    // Calls f with the steps of the plan.
+    template <class P, class F>
+    static auto on_tape(P& plan, const problem& what, const F& f) {
+        if constexpr (std::same_as<std::remove_const_t<P>, plan_ref>) {
+            detail::plan_tapes memory;
+            detail::taped_plan taped(plan, what.bytes, what.element_bytes, memory);
+            return f(taped);
+        } else {
+            return f(plan);
+        }
+    }
     template <class M>
     static const M& model_at(const std::byte* at) noexcept {
         return *reinterpret_cast<const M*>(at);
     }
     // Defined outside, and not inline, so that the compiled form can hold them.
     template <class M>
-    static walked_price walk_by(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size,
+    static walked_price walk_by(const std::byte* model, detail::taped_plan& plan, const problem& what, rank_t size,
                                 const walk_terms& terms);
     template <class M>
-    static cost_bound busy_ns(const std::byte* model, const plan_ref& plan, const problem& what);
+    static cost_bound busy_ns(const std::byte* model, detail::taped_plan& plan, const problem& what);
     template <class M>
-    static double loop_by(const std::byte* model, const plan_ref& plan, const problem& what, std::uint64_t steps);
+    static double alike_by(const std::byte* model, detail::taped_plan& plan, const problem& what);
+    template <class M>
+    static double loop_by(const std::byte* model, detail::taped_plan& plan, const problem& what, std::uint64_t steps);
     template <class M>
     static message_costs message_of(const std::byte* model, rank_t from, rank_t to, std::uint64_t bytes,
                                     const problem& what, rank_t size);
@@ -359,21 +350,20 @@ private:
         return detail::last_arrival_ns(model_at<M>(model), what, size);
     }
     template <class M>
-    static constexpr functions functions_of{&walk_by<M>,   &busy_ns<M>, &loop_by<M>,        &message_of<M>,
-                                            &groups_by<M>, &last_of<M>, is_homogeneous_v<M>};
+    static constexpr functions functions_of{&walk_by<M>,    &busy_ns<M>,   &alike_by<M>, &loop_by<M>,
+                                            &message_of<M>, &groups_by<M>, &last_of<M>,  is_homogeneous_v<M>};
 
     alignas(std::max_align_t) std::array<std::byte, capacity> model_{};
     const functions* functions_ = nullptr;
 };
 
 template <class M>
-walked_price any_cost_model::walk_by(const std::byte* model, const plan_ref& plan, const problem& what, rank_t size,
+walked_price any_cost_model::walk_by(const std::byte* model, detail::taped_plan& plan, const problem& what, rank_t size,
                                      const walk_terms& terms) {
     using conditions = detail::pricing<knows_groups_v<M>>;
     const auto seen = detail::share_cores(model_at<M>(model), what, size);
-    using walker_type = model::detail::walker<plan_ref, std::remove_const_t<decltype(seen)>, conditions>;
-    walker_type walker(plan, seen, what.bytes, what.element_bytes, walker_type::most_kept,
-                       {terms.fold, terms.enough_ns});
+    using walker_type = model::detail::walker<detail::taped_plan, std::remove_const_t<decltype(seen)>, conditions>;
+    walker_type walker(plan, seen, what.bytes, what.element_bytes, 0, {terms.fold, terms.enough_ns});
     const model::walk_result walked = walker.run();
     const std::uint64_t parts = walked.steps - walker.deeds();
     walked_price found{walked.makespan_ns, walker.conditions().is_over(),
@@ -408,26 +398,32 @@ message_costs any_cost_model::message_of(const std::byte* model, rank_t from, ra
 
 // From below, by what a few ranks do, the late one among them.
 template <class M>
-cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan, const problem& what) {
+cost_bound any_cost_model::busy_ns(const std::byte* model, detail::taped_plan& plan, const problem& what) {
     const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
-    const model::block_sizes sizes(what.bytes, plan.blocks(), what.element_bytes);
     cost_bound found;
     const rank_t size = plan.size();
     const rank_t root = plan.root();
     // The root may have much more to do than the others, and some of them more than most.
     std::array<std::uint64_t, 3> others{};
     std::size_t known = 0;
-    for (const rank_t r : detail::few_ranks(plan, what)) {
+    const auto few = detail::few_ranks(plan, what);
+    std::array<std::uint64_t, detail::few_tapes::most> steps{};
+    for (std::size_t i = 0; i != few.size(); ++i) {
+        const rank_t r = few[i];
         if (r >= size) continue;
-        detail::busy_rank sink(seen, sizes, r);
-        plan.emit(r, sink);
-        found.ns = std::max(found.ns, sink.end_ns());
-        found.alike_ns = std::max(found.alike_ns, sink.alike_ns());
-        found.waits = found.waits || sink.waits();
+        if (const auto first = static_cast<std::size_t>(std::find(few.begin(), few.end(), r) - few.begin());
+            first != i) {
+            steps[i] = steps[first];
+        } else {
+            const detail::busy_rank busy(seen, r, plan.few_steps_of(r));
+            found.ns = std::max(found.ns, busy.end_ns());
+            found.waits = found.waits || busy.waits();
+            steps[i] = busy.steps();
+        }
         if (r == root && found.steps == 0)
-            found.steps = sink.steps();
+            found.steps = steps[i];
         else if (known != others.size())
-            others[known++] = sink.steps();
+            others[known++] = steps[i];
     }
     const auto [a, b, c] = others; // the middle one of three, the larger one of two
     found.steps += (known == 3 ? std::max(std::min(a, b), std::min(std::max(a, b), c)) : std::max(a, b)) * (size - 1);
@@ -435,7 +431,17 @@ cost_bound any_cost_model::busy_ns(const std::byte* model, const plan_ref& plan,
 }
 
 template <class M>
-double any_cost_model::loop_by(const std::byte* model, const plan_ref& plan, const problem& what, std::uint64_t steps) {
+double any_cost_model::alike_by(const std::byte* model, detail::taped_plan& plan, const problem& what) {
+    const auto seen = detail::share_cores(model_at<M>(model), what, plan.size());
+    double ns = 0;
+    for (const rank_t r : detail::few_ranks(plan, what))
+        if (r < plan.size()) ns = std::max(ns, detail::alike_ns(seen, r, plan.few_steps_of(r)));
+    return ns;
+}
+
+template <class M>
+double any_cost_model::loop_by(const std::byte* model, detail::taped_plan& plan, const problem& what,
+                               std::uint64_t steps) {
     return detail::loop_ns(detail::share_cores(model_at<M>(model), what, plan.size()), what, plan, steps);
 }
 

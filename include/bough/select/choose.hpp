@@ -41,12 +41,14 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/core/search.hpp>
 #include <bough/core/stable_sort.hpp>
+#include <bough/model/block_sizes.hpp>
 #include <bough/schedule/goal.hpp>
 #include <bough/select/alike_ranks.hpp>
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/near_prices.hpp>
 #include <bough/select/steady_price.hpp>
+#include <bough/select/taped_plan.hpp>
 #include <bough/select/ways.hpp>
 
 #include <algorithm>
@@ -91,7 +93,8 @@ constexpr double price_of(const M& model, const problem& what, const P& plan) {
     const auto seen = detail::share_cores(model, its, plan.size());
     const model::walk_result walked = model::walk(plan, seen, what.bytes, what.element_bytes);
     if (walked.deadlock()) return std::numeric_limits<double>::infinity();
-    return walked.makespan_ns + detail::shared_work_ns(seen, its, plan, plan.size());
+    const model::block_sizes sizes(its.bytes, plan.blocks(), its.element_bytes);
+    return walked.makespan_ns + detail::shared_work_ns(seen, its, detail::emitted_steps(plan, sizes), plan.size());
 }
 template <Plan P>
 double price_of(const any_cost_model& costs, const problem& what, const P& plan) {
@@ -312,14 +315,18 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
         std::size_t index;
         cost_bound bound;
         bool priced; // is its bound its price?
+        detail::few_tapes few;
     };
+    detail::plan_tapes memory; // of all candidates
     detail::plain_list<open> left;
     for (std::size_t i = 0; i != made.prospects.size(); ++i) {
         prospect& p = made.prospects[i];
         if (p.excluded != exclusion::none) continue;
-        const plan_ref plan(p.what.algorithm, {at.size, at.root, p.blocks});
         const problem seen = problem_for(p.what.algorithm, what);
-        left.push_back({i, costs.bound_ns(plan, seen), false});
+        detail::taped_plan plan(plan_ref(p.what.algorithm, {at.size, at.root, p.blocks}), seen.bytes,
+                                seen.element_bytes, memory);
+        const cost_bound bound = costs.bound_ns(plan, seen);
+        left.push_back({i, bound, false, plan.few()});
         if (!p.what.algorithm.claims({at.size, at.root, p.blocks}).symmetric) continue;
         const double ns = costs.symmetric_price_ns(plan, seen);
         if (!detail::is_finite_cost(ns)) continue;
@@ -340,11 +347,11 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
     detail::alike_ranks<0> alike(costs, at.size, what);
     // Who takes longer cannot win.
     const auto enough_ns = [&] { return detail::as_good_as(loop ? loop.near_ns() : best_ns, made.last_arrival_ns); };
-    for (const auto& [index, bound, priced] : left) {
+    for (const auto& [index, bound, priced, few] : left) {
         prospect& p = made.prospects[index];
         const dimensions d{at.size, at.root, p.blocks};
-        const plan_ref plan(p.what.algorithm, d);
         const problem seen = problem_for(p.what.algorithm, what);
+        detail::taped_plan plan(plan_ref(p.what.algorithm, d), seen.bytes, seen.element_bytes, memory, few);
         // What takes too long alone is not looked at.
         if (loop && detail::is_finite_cost(bound.ns) && (options.price_all || bound.ns <= enough_ns()))
             p.loop_ns = costs.loop_ns(plan, seen, bound.steps);
@@ -361,7 +368,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
                 continue;
             }
             const bool is_long = bound.steps > detail::steps_walked_anyway;
-            const detail::steady_pricer<0> steady(costs, p.what, d, seen);
+            const detail::steady_pricer<0> steady(costs, p.what, d, seen, memory);
             walk_terms terms;
             std::uint64_t steps = bound.steps;
             if (is_long && (terms.fold = alike.of(p.what.algorithm, d)) != nullptr)
@@ -378,7 +385,7 @@ decision choose(const candidate_list& from, const dimensions& at, const problem&
             if (drawn_ns >= 0) {
                 p.predicted_ns = drawn_ns;
             } else if (estimated) {
-                p.predicted_ns = bound.alike_ns;
+                p.predicted_ns = costs.alike_ns(plan, seen);
                 p.about = true;
             } else if (!options.price_all && steps > steps_left &&
                        (index != walked_anyway || best_ns != std::numeric_limits<double>::infinity())) {

@@ -8,7 +8,7 @@
 #include <bough/schedule/step_ref.hpp>
 
 #include <concepts>
-#include <cstdint>
+#include <type_traits>
 
 namespace bough::inline BOUGH_ABI {
 
@@ -32,37 +32,23 @@ public:
 
     // The members of a Plan.
     static constexpr int goal() noexcept { return 0; }
-    rank_t size() const noexcept { return folded_ == no_rank ? at_.size : 1; }
-    rank_t root() const noexcept { return folded_ == no_rank ? at_.root : 0; }
+    rank_t size() const noexcept { return at_.size; }
+    rank_t root() const noexcept { return at_.root; }
     block_t blocks() const noexcept { return at_.blocks; }
     static constexpr block_t scratch(rank_t) noexcept { return 0; }
     void emit(rank_t rank, StepSink auto&& out) const {
-        if (folded_ == no_rank) {
+        if constexpr (std::derived_from<std::remove_cvref_t<decltype(out)>, detail::step_ref>) {
+            emit_(plan_, at_, rank, out);
+        } else {
             detail::step_ref_to to(out);
             emit_(plan_, at_, rank, to);
-        } else {
-            auto to_itself = step_sink{[&out](step s) {
-                if (s.communicates()) s.peer = 0;
-                bough::push_step(out, s);
-            }};
-            detail::step_ref_to to(to_itself);
-            emit_(plan_, at_, folded_, to);
         }
-    }
-
-    // If all ranks do alike, and all pairs of them are alike, one rank that sends to itself takes
-    // as long as all ranks do. This is the plan of that one rank.
-    plan_ref folded() const noexcept {
-        plan_ref made = *this;
-        made.folded_ = at_.size / 2; // a rank whose ranges wrap around
-        return made;
     }
 
 private:
     const void* plan_;
     void (*emit_)(const void*, const dimensions&, rank_t, detail::step_ref&);
     dimensions at_;
-    rank_t folded_ = no_rank;
 };
 
 static_assert(Plan<plan_ref>);

@@ -24,6 +24,7 @@
 #include <bough/select/any_cost_model.hpp>
 #include <bough/select/candidates.hpp>
 #include <bough/select/plan_ref.hpp>
+#include <bough/select/taped_plan.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -34,8 +35,9 @@ template <int>
 class steady_pricer {
 public:
     // `at` has the number of blocks.
-    steady_pricer(const any_cost_model& costs, const candidate& of, const dimensions& at, const problem& what)
-        : costs_(costs), of_(of), at_(at), what_(what) {
+    steady_pricer(const any_cost_model& costs, const candidate& of, const dimensions& at, const problem& what,
+                  plan_tapes& memory)
+        : costs_(costs), of_(of), at_(at), what_(what), memory_(memory) {
         if (what.late != no_rank) return;
         const claims& said = of.algorithm.fixed_claims();
         shares_ = of.blocks == natural_blocks && at.blocks != 1;
@@ -86,13 +88,15 @@ private:
             at.blocks = blocks_in(size);
         else if (blocks != at_.blocks)
             what.bytes = what.bytes / at_.blocks * blocks;
-        return costs_.price_ns(plan_ref(of_.algorithm, at), what, at_.size);
+        taped_plan plan(plan_ref(of_.algorithm, at), what.bytes, what.element_bytes, memory_);
+        return costs_.price_ns(plan, what, at_.size);
     }
 
     const any_cost_model& costs_;
     const candidate& of_;
     dimensions at_;
     const problem& what_;
+    plan_tapes& memory_;
     block_t step_ = 8, most_ = 16; // d and m
     bool shares_ = false;          // each rank has its share of the vector
     bool in_ranks_ = false, in_blocks_ = false;

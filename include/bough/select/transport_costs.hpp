@@ -29,10 +29,13 @@ namespace bough::inline BOUGH_ABI {
 inline constexpr model::lrc thread_costs{
     .message_latency_ns = 100, .receive = {60, 0.1}, .combine = {10, 0.1}, .startup_ns = 50, .copy = {}};
 
-BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, const plan_ref&,
+BOUGH_COMPILED_COMMON(walked_price any_cost_model::walk_by<model::lrc>(const std::byte*, detail::taped_plan&,
                                                                        const problem&, rank_t, const walk_terms&))
-BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, const plan_ref&, const problem&))
-BOUGH_COMPILED_COMMON(double any_cost_model::loop_by<model::lrc>(const std::byte*, const plan_ref&, const problem&,
+BOUGH_COMPILED_COMMON(cost_bound any_cost_model::busy_ns<model::lrc>(const std::byte*, detail::taped_plan&,
+                                                                     const problem&))
+BOUGH_COMPILED_COMMON(double any_cost_model::alike_by<model::lrc>(const std::byte*, detail::taped_plan&,
+                                                                  const problem&))
+BOUGH_COMPILED_COMMON(double any_cost_model::loop_by<model::lrc>(const std::byte*, detail::taped_plan&, const problem&,
                                                                  std::uint64_t))
 
 // What the transport says that messages cost; without a word from it, the costs of threads.

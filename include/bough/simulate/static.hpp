@@ -79,7 +79,7 @@ private:
 template <Plan P, CostModel M, class Noise>
 constexpr sim_result static_pass(const P& plan, const M& model, const Noise& noise, const sim_options& options) {
     model::detail::walker<P, M, sim_conditions<Noise>> walker(plan, model, options.bytes, options.element_bytes,
-                                                              options.memory_bytes / sizeof(model::detail::taped_step),
+                                                              options.memory_bytes / sizeof(model::taped_step),
                                                               sim_conditions<Noise>(noise, options, plan.size()));
     const model::walk_result walked = walker.run();
     sim_result result;

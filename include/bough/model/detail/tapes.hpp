@@ -7,6 +7,7 @@
 #include <bough/core/plain_list.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/core/step.hpp>
+#include <bough/model/taped_step.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +15,6 @@
 
 namespace bough::inline BOUGH_ABI::model::detail {
 
-struct taped_step {
-    std::uint64_t bytes = 0;
-    rank_t peer = no_rank;
-    bough::verb verb = bough::verb::copy;
-    std::uint16_t parts = 0; // of a message, before its last
-};
 struct tape {
     bough::detail::plain_list<taped_step> steps;
     std::size_t next = 0;
@@ -50,9 +45,9 @@ public:
     // Keeps the next step of a rank. False: there is no room, or the message has too many parts. Pre: begin().
     constexpr bool keep(rank_t rank, verb what, rank_t peer, std::uint64_t bytes, std::uint32_t parts) {
         bough::detail::plain_list<taped_step>& kept = tapes_[rank].steps;
-        if (kept.size() == room_ || parts > 0xffff) return false;
+        if (kept.size() == room_ || parts > taped_step::most_parts) return false;
         if (kept.capacity() == 0) kept.reserve(room_ < 64 ? room_ : 64);
-        kept.push_back({bytes, peer, what, static_cast<std::uint16_t>(parts)});
+        kept.push_back({bytes, peer, what, parts & taped_step::most_parts});
         return true;
     }
     // All steps of the rank up to the end of the plan are kept. Pre: begin().
