@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSL-1.0 */
 /* An MPI program with persistent collectives, between blocking ones, started in another order on each rank, with
  * types, ops and a communicator that are freed while requests have them.
- *   persistent many      more requests than there are numbers of communicators, freed in another order on each rank
+ *   persistent many      in two rounds more requests than there are numbers of communicators, freed in another order
+ *                        on each rank
  *   persistent late      a rank comes after the deadline (BOUGH_MPI_DEADLINE, less than 2 s) to one start
  *   persistent differ    ranks initialise different calls
  *   persistent host      no more than MPIs do themselves. Open MPI 4.1.4 does not hold types and ops; MPICH 4.0.2

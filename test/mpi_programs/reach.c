@@ -29,6 +29,37 @@ static void meet(void) {
                 MPI_Recv(&token, 1, MPI_INT, i == 0 ? r : 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+#if defined(OPEN_MPI) && OPEN_MPI
+/* A nonblocking call that rank 0 alone makes; then new communicators, one of them without rank 0. */
+static void nonblocking(MPI_Comm part) {
+    int mine, sum, round;
+    MPI_Request r;
+    if (rank == 0) {
+        mine = 7;
+        MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, part, &r);
+        if (MPI_Wait(&r, MPI_STATUS_IGNORE) == MPI_SUCCESS && ++wrong)
+            printf("rank 0: a nonblocking call that others never make: no error\n");
+    }
+    meet();
+    MPI_Comm_free(&part);
+    for (round = 0; round != 2; ++round) {
+        int ranks;
+        MPI_Comm_split(MPI_COMM_WORLD, round == 1 && rank == 0, rank, &part);
+        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN);
+        MPI_Comm_size(part, &ranks);
+        MPI_Barrier(part);
+        for (mine = 1; mine != 4; ++mine) {
+            MPI_Iallreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, part, &r);
+            if ((MPI_Wait(&r, MPI_STATUS_IGNORE) != MPI_SUCCESS || sum != mine * ranks) && ++wrong)
+                printf("rank %d: a nonblocking call of a new communicator, %d ranks: not right\n", rank, ranks);
+        }
+        MPI_Comm_free(&part);
+    }
+}
+#else
+static void nonblocking(MPI_Comm part) { MPI_Comm_free(&part); }
+#endif
+
 int main(int argc, char** argv) {
     int value = 1, sum = 0, code, round;
     MPI_Comm part;
@@ -62,6 +93,7 @@ int main(int argc, char** argv) {
     MPI_Comm_free(&part);
     MPI_Comm_dup(MPI_COMM_WORLD, &part);
     for (round = 0; round != 3; ++round) expect_sum(part, 1, "a new communicator after that");
+    nonblocking(part);
     printf("rank %d of %d: how far errors reach: %d wrong\n", rank, size, wrong);
     MPI_Finalize();
     return wrong != 0;

@@ -23,7 +23,7 @@ using communicator = bough::communicator<link>;
 // The votes by which the part of one communicator is made. All its ranks cast the same ones.
 class ballot {
 public:
-    static constexpr std::size_t most_numbers = 9;
+    static constexpr std::size_t most_numbers = 11;
 
     // `base`: the communicator of all ranks; `what`: for which call of the program it is, for a sentence.
     ballot(communicator& base, const seat& at, const char* what) noexcept : base_(base), at_(at), what_(what) {}

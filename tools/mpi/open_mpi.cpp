@@ -64,7 +64,7 @@ struct bough_module { // OBJ_NEW makes it
 };
 bough_module& of(coll_module* module) { return *reinterpret_cast<bough_module*>(module); }
 
-// The forms that only start a call, as Open MPI's own ones from 4.1 on, hold its types and its op.
+// From 4.1 on Open MPI holds the types and the op of a nonblocking call. Bough holds those of a persistent one.
 constexpr bool takes_nonblocking = OMPI_MAJOR_VERSION == 4 && OMPI_MINOR_VERSION >= 1;
 int progress_flights() { return flights::get().progress(); }
 

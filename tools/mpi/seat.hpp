@@ -29,8 +29,8 @@ public:
         ++added_;
     }
 
-    // A hash of the members and the number: the same on all members. A member is in no other first collective
-    // with the same one.
+    // A hash of the members and the number: the same on all members. A member is in no other vote
+    // with the same one at a time.
     std::uint64_t key() const noexcept { return key_; }
     bough::rank_t above() const noexcept { return above_; } // no_rank: this one is the first
     std::span<const bough::rank_t> below() const noexcept { return {below_.data(), below_count_}; }

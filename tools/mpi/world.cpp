@@ -117,23 +117,18 @@ bool drive_host(void*, std::uint32_t idle) {
 
 } // namespace
 
-// A number of which no rank has heard goes without a word. Of one that was given up the others have, and of one
-// with which another rank has failed, this rank has; without memory it is not used again.
+// The number for nonblocking calls is let go, too, as another rank may have made its communicator and a call in
+// it. Without memory to do that it is not used again.
 part::~part() {
     if (number_of_later_ == bough::contexts::none || later_) return;
     auto& session = *blocking.shared_session();
     std::vector<bough::rank_t> members; // outlives what is said to them
-    if (!has_given_up_later_ && session.poison(number_of_later_))
-        is_done([&] {
-            members.resize(blocking.size());
-            for (bough::rank_t r = 0; r != blocking.size(); ++r) members[r] = blocking.world_rank(r);
-            session.with_lock([&] { session.contexts().open(number_of_later_, members); });
-            has_given_up_later_ = true;
-        });
-    if (has_given_up_later_)
-        session.let_go_of_communicator(number_of_later_, false);
-    else if (!session.poison(number_of_later_))
-        session.with_lock([&] { session.contexts().give_back(number_of_later_); });
+    const bool is_open = has_given_up_later_ || is_done([&] {
+                             members.resize(blocking.size());
+                             for (bough::rank_t r = 0; r != blocking.size(); ++r) members[r] = blocking.world_rank(r);
+                             session.with_lock([&] { session.contexts().open(number_of_later_, members); });
+                         });
+    if (is_open) session.let_go_of_communicator(number_of_later_, false);
 }
 void part::give_up_later(const std::vector<bough::rank_t>& members) noexcept {
     has_given_up_later_ = true;
@@ -274,8 +269,8 @@ struct numbers {
 // What a rank proposes, and what all ranks have proposed.
 struct proposal {
     numbers of{};
-    std::uint32_t calls = 0; // that it has made in that part; a rank that has missed one has made fewer
-    bool is_kept = false;    // the part was another communicator's
+    std::array<std::uint32_t, 2> calls{}; // that it has made in that part; a rank that has missed one has made fewer
+    bool is_kept = false;                 // the part was another communicator's
     bool has_memory = true;
 };
 struct agreed {
@@ -286,17 +281,24 @@ struct agreed {
 };
 template <class Vote>
 agreed agree(const Vote& vote, const proposal& mine, purpose why) noexcept {
-    const std::uint32_t a = mine.of.blocking, b = mine.of.nonblocking, c = mine.calls, w = why.number;
-    std::array<std::uint32_t, 9> all{a, ~a, b, ~b, c, ~c, w, ~w, !mine.has_memory ? 2u : mine.is_kept ? 1u : 0u};
+    // Of each of these the greatest and the least.
+    const std::array<std::uint32_t, 5> same{mine.of.blocking, mine.of.nonblocking, mine.calls[0], mine.calls[1],
+                                            why.number};
+    std::array<std::uint32_t, 2 * 5 + 1> all{};
     static_assert(all.size() <= ballot::most_numbers);
+    for (std::size_t i = 0; i != same.size(); ++i) all[2 * i] = same[i], all[2 * i + 1] = ~same[i];
+    all[10] = !mine.has_memory ? 2 : mine.is_kept ? 1 : 0;
     vote(all);
-    if (all[6] != ~all[7])
-        end_job_as_different(why.text().data(), purpose{all[6] != w ? all[6] : ~all[7]}.text().data());
+    const auto are_equal = [&all](std::size_t i) { return all[2 * i] == ~all[2 * i + 1]; };
+    if (!are_equal(4)) {
+        const purpose other{all[8] != why.number ? all[8] : ~all[9]};
+        end_job_as_different(why.text().data(), other.text().data());
+    }
     agreed found;
     found.greatest = {static_cast<std::uint16_t>(all[0]), static_cast<std::uint16_t>(all[2])};
-    found.are_same = all[0] == ~all[1] && all[2] == ~all[3] && all[4] == ~all[5];
-    found.has_memory = all[8] != 2;
-    found.has_kept = all[8] != 0;
+    found.are_same = are_equal(0) && are_equal(1) && are_equal(2) && are_equal(3);
+    found.has_memory = all[10] != 2;
+    found.has_kept = all[10] != 0;
     return found;
 }
 // The numbers that a rank has reserved of its session.
@@ -343,9 +345,8 @@ private:
 
 // Each rank makes a part of numbers that are free there, and proposes it. If all propose the same numbers, the
 // parts are good, which is nearly always so. Otherwise all try the greatest numbers next, or greater ones where
-// these are taken. As nobody uses a part that was not agreed on, it goes without a word to the others. A part
-// that was kept is proposed, too; its numbers are taken on all members, so that what one member kept is never
-// new to another. If others propose another one, as they keep parts in another order, or have made other calls in
+// these are taken. As nobody uses a part that was not agreed on, a new one goes without a word to the others. A part
+// that was kept is proposed, too. If others propose another one, as they keep parts in another order, or have made other calls in
 // it, it is let go, and all propose new numbers, as if for the first time. A rank that runs out of memory goes on
 // voting, and all give up together.
 //
@@ -371,7 +372,7 @@ reason world::make(const std::vector<bough::rank_t>* members, const seat& at, pu
                 if (!mine.has().are_some()) return;
                 made.emplace(new_one(*members, mine.has().blocking), mine.has().nonblocking);
             });
-        proposal offered{mine.has(), 0, is_kept, has_memory};
+        proposal offered{mine.has(), {}, is_kept, has_memory};
         if (made) offered.of = {made->blocking.context(), made->number_of_later()}, offered.calls = made->calls();
         const agreed on = agree(among, offered, why);
         if (on.has_memory && on.are_same && made) {
@@ -380,7 +381,7 @@ reason world::make(const std::vector<bough::rank_t>* members, const seat& at, pu
         }
         if (made && is_kept && !on.has_memory) give_back(*members, std::move(*made));
         if (made && !is_kept) made->withdraw();
-        made.reset(); // one that was kept is let go
+        made.reset(); // if it was kept, it is let go
         is_kept = false;
         if (!on.has_memory) return reason::no_memory;
         if (on.has_kept) {

@@ -33,8 +33,8 @@ struct purpose {
     std::array<char, 48> text() const noexcept;
 };
 
-// What a communicator of the program has of bough, or one of its persistent calls, which are blocking for it.
-// Nonblocking calls have their own, since the MPI itself makes some on the program's communicator whenever it
+// What a communicator of the program, or a persistent call of it, has of bough. Starts of a persistent call are
+// calls of `blocking`. Nonblocking calls have their own, since the MPI itself makes some on the program's communicator whenever it
 // makes progress, and calls match by their order. It has its number from the beginning, but is made at the first
 // of them: most programs make none.
 class part {
@@ -67,11 +67,12 @@ public:
     // Refuses its first call. The session knows the members from then on, so that what becomes of that call is
     // told to these alone: other ranks may use the number for others. They must outlive the part.
     void give_up_later(const std::vector<bough::rank_t>& members) noexcept;
-    // How many calls this rank has made in it.
-    std::uint32_t calls() const {
+    // How many calls this rank has made in it: blocking ones, and nonblocking ones.
+    std::array<std::uint32_t, 2> calls() const {
         auto& session = *blocking.shared_session();
         return session.with_lock([&] {
-            return session.contexts().latest(blocking.context()) + session.contexts().latest(number_of_later_);
+            const bough::contexts& all = session.contexts();
+            return std::array{all.latest(blocking.context()), all.latest(number_of_later_)};
         });
     }
     bool is_broken() const {
