@@ -5,6 +5,7 @@
 #include <bough/core/absence.hpp>
 #include <bough/core/rank.hpp>
 #include <bough/error.hpp>
+#include <bough/os/clock.hpp>
 #include <bough/session/meeting.hpp>
 #include <bough/transport/in_process.hpp>
 
@@ -101,6 +102,22 @@ TEST_CASE("meeting: a member whose time is up before the leader's names whom the
     for (rank_t r = 0; r != 4; ++r) {
         CHECK(!all.its[r]->result());
         CHECK(all.its[r]->number() == all.its[0]->number());
+    }
+}
+
+TEST_CASE("meeting: a leader that comes late, or after no time at all, is asked who is missing") {
+    for (const std::uint64_t timeout_ns : {std::uint64_t{7}, 80 * ms}) {
+        CAPTURE(timeout_ns);
+        crowd all(3);
+        all.come(1, timeout_ns);
+        const std::uint64_t last_ns = detail::steady_now_ns() + timeout_ns;
+        while (detail::steady_now_ns() <= last_ns) std::this_thread::yield();
+        all.step(1); // its time is up
+        CHECK_FALSE(all.its[1]->done());
+        all.come(0, 60'000 * ms);
+        while (!all.its[1]->done())
+            for (const rank_t r : {0u, 1u}) all.step(r);
+        CHECK(all.says(1) == is_missing(2));
     }
 }
 

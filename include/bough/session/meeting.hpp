@@ -8,7 +8,7 @@
 //   offer(n)  ->   <-   answer               are you still here, and is n free? Again, until it is
 //   made(n)   ->                             the end
 //   failed    ->   <-   leave                one fails, and all do
-//   missing   ->   <-   ask                  my time is up: who is missing? The leader's may not be
+//   missing   ->   <-   ask                  my time is up: who is missing? (The leader's time may not be up)
 // The first rank leads. It compares the lists, and offers the largest number. Mostly all have proposed
 // the same one: so there are 5 (m - 1) messages for m members, and 2 (m - 1) more for each further
 // offer. A join alone does not say that its sender is still there: its leave may be on the way.
@@ -69,7 +69,8 @@ public:
     meeting(session<T>& shared, std::span<const rank_t> members, std::uint16_t context, std::uint64_t timeout_ns)
         : session_(shared), members_(members), list_(hash_of_list(members)), context_(context), all_(members.size()) {
         session_.with_lock([&] {
-            if (!leads()) more_ns_ = std::min(timeout_ns / 8, patience_ns);
+            // A member waits a little longer, as the leader knows better who is missing.
+            if (!leads()) more_ns_ = std::clamp(timeout_ns / 8, least_patience_ns, patience_ns);
             deadline_ns_ = deadline_after(session_.now_ns(), timeout_ns);
             attempt_ = session_.contexts().next_meeting();
             last_step_ns_ = session_.now_ns();
@@ -94,7 +95,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t patience_ns = 500'000'000;
+    static constexpr std::uint64_t least_patience_ns = 50'000'000, patience_ns = 500'000'000;
     // For the end of a meeting to follow its beginning.
     static constexpr std::uint64_t grace_ns = 250'000'000;
     static constexpr std::uint64_t away_ns = 5'000'000;
@@ -149,7 +150,6 @@ private:
         if (session_.now_ns() < deadline_ns_) return;
         const std::uint64_t more = std::exchange(more_ns_, 0);
         if (more == 0) return fail(leads() ? who_is_missing() : who_may_be_missing());
-        // A member waits a little longer, as the leader knows better who is missing.
         deadline_ns_ = deadline_after(session_.now_ns(), more);
         if (is_.called) tell(leader(), kind::ask);
     }
@@ -239,7 +239,7 @@ private:
             all_[i].agreed = m.is_free != 0 ? m.number : contexts::none;
             return;
         case kind::ask:
-            if (m.attempt == all_[i].attempt) tell(from, kind::missing, who_is_missing());
+            if (m.attempt == all_[i].attempt) tell(from, kind::missing, who_is_missing(i));
             return;
         case kind::leave:
             if (m.attempt != all_[i].attempt || (m.attempt == 0 && m.meeting != attempt_)) return;
@@ -284,7 +284,10 @@ private:
         if (i == members_.size()) return;
         if (i != 0) return;
         // For another list, too: it will see that this rank has joined.
-        if (m.what == kind::call) is_.called = true;
+        if (m.what == kind::call) {
+            is_.called = true;
+            if (more_ns_ == 0) tell(leader(), kind::ask); // its time is up already
+        }
         if (m.what == kind::failed && m.attempt == 0) { // before it knew of this rank
             is_.called = false;
             // The codes of why_never().
@@ -302,6 +305,7 @@ private:
             fail(as_told(m.why.as_status(from, 0, context_), from));
         } else if (m.what == kind::missing) {
             said_ = as_told(m.why.as_status(from, 0, context_), from);
+            is_.answered = true;
         }
     }
 
@@ -324,8 +328,8 @@ private:
         else if (!is_.told && !session_.is_lost(leader()))
             tell(leader(), kind::leave, why);
     }
-    // Another member's deadline. A rank that was in a meeting with another list, which has this rank, is not
-    // missing, even if its time was up first.
+    // A rank that was in a meeting with another list, which has this rank, is not missing, even if its time was
+    // up first.
     status is_elsewhere() const {
         return {
             .code = errc::call_mismatch, .mismatch = mismatch::members, .peer = elsewhere_.rank, .context = context_};
@@ -333,18 +337,19 @@ private:
     // At the deadline of a member that does not lead.
     status who_may_be_missing() const {
         if (elsewhere_.rank != no_rank) return is_elsewhere();
-        if (said_.missing != 0 || said_.code == errc::call_mismatch || said_.cause == errc::call_mismatch) return said_;
+        if (is_.answered) return said_;                       // names nobody if all were there
         return without([](std::size_t i) { return i == 0; }); // it has not come, or does not answer
     }
-    // As the leader knows it.
-    status who_is_missing() const {
-        if (elsewhere_.rank != no_rank) return is_elsewhere();
+    // As the leader knows it. `asker`: the place of a member that is there, as it asks.
+    status who_is_missing(std::size_t asker = 0) const {
+        if (elsewhere_.rank != no_rank && (asker == 0 || has_stayed())) return is_elsewhere();
         // Those that have not come at all; if there are none, those whose time was up first; if all are there,
         // those that do not answer.
         const auto others_are = [&](const auto& so) { return std::all_of(all_.begin() + 1, all_.end(), so); };
         const bool all_came = others_are([](const member& m) { return m.came; });
         const bool all_joined = others_are([](const member& m) { return m.attempt != 0; });
         return without([&](std::size_t i) {
+            if (i == asker) return false;
             if (i == 0 || all_joined) return i != 0 && all_[i].number == 0;
             return all_[i].attempt == 0 && (all_came || !all_[i].came);
         });
@@ -378,9 +383,10 @@ private:
     std::uint64_t last_step_ns_ = 0;
     struct {
         bool done = false;
-        bool free = false;   // the number that was offered, on this rank
-        bool called = false; // the leader is there
-        bool told = false;   // the leader has said that it failed
+        bool free = false;     // the number that was offered, on this rank
+        bool called = false;   // the leader is there
+        bool told = false;     // the leader has said that it failed
+        bool answered = false; // the leader has said who is missing
     } is_;
     status said_{}; // by the leader, of those that are missing
     status result_{};
