@@ -241,6 +241,22 @@ void slow_frame_at_the_end(MPI_Comm world) {
     check(held == before, "who left before a frame had come gives the communicator back", static_cast<rank_t>(me));
 }
 
+// Runs f while no memory is to be had. True: f was told so.
+template <class F>
+bool without_memory(const F& f) {
+    bool is_told = false;
+    bough_test::fail_for_good = true;
+    bough_test::until_failure = 0;
+    try {
+        f();
+    } catch (const std::bad_alloc&) {
+        is_told = true;
+    }
+    bough_test::until_failure = -1;
+    bough_test::fail_for_good = false;
+    return is_told;
+}
+
 // There is no memory for a frame when it comes.
 void poor_receiver(MPI_Comm world) {
     mpi link{world};
@@ -251,14 +267,7 @@ void poor_receiver(MPI_Comm world) {
     } else if (link.rank() == 0) {
         hear(world, 1);
         spectator at{link};
-        bool is_told = false;
-        bough_test::until_failure = 0;
-        try {
-            at.poll();
-        } catch (const std::bad_alloc&) {
-            is_told = true;
-        }
-        bough_test::until_failure = -1;
+        const bool is_told = without_memory([&] { at.poll(); });
         check(is_told && at.seen.empty(), "a poll without memory says so", 0);
         check(at.poll_until([&] { return at.seen.size() == 1; }), "a frame waits until there is memory", 0);
     }
@@ -308,22 +317,6 @@ void poor_taker(MPI_Comm world) {
         }
         MPI_Bcast(&is_told, 1, MPI_C_BOOL, 0, world);
     }
-}
-
-// Runs f while no memory is to be had. True: f was told so.
-template <class F>
-bool without_memory(const F& f) {
-    bool is_told = false;
-    bough_test::fail_for_good = true;
-    bough_test::until_failure = 0;
-    try {
-        f();
-    } catch (const std::bad_alloc&) {
-        is_told = true;
-    }
-    bough_test::until_failure = -1;
-    bough_test::fail_for_good = false;
-    return is_told;
 }
 
 // What a rank sees of its long messages.
@@ -445,6 +438,32 @@ void poor_release(MPI_Comm world) {
         check(at.ends.size() == 1 && at.ends[0].first == 5, "a take ends once", 0);
         frames_fly = false;
         flying_frames = 0;
+    }
+    MPI_Barrier(world);
+}
+
+// A word that is owed for want of memory is said when there is some, also after a poll that has thrown.
+void owed_word(MPI_Comm world) {
+    mpi link{world, {.window = 2, .eager_bytes = 0}};
+    const rank_t me = link.rank();
+    if (link.size() == 1) return;
+    const std::vector<std::byte> there(1'000, std::byte{7});
+    long_spectator at{link};
+    if (me == 1) {
+        check(link.post_send(0, {}, there, 1) == posted::pending, "a long message is announced", 1);
+        check(at.poll_until([&] { return at.has_ended(1, errc::ok); }), "a message that is let go ends well", 1);
+        tell(world, 0);
+    } else if (me == 0) {
+        check(at.poll_until([&] { return at.handles.size() == 1; }), "a long message comes", 0);
+        (void)without_memory([&] { link.release(at.handles[0]); }); // no frame of this rank is free
+        check(at.poll_poor(), "who has no memory to answer says so", 0);
+        const auto has_heard = [&] {
+            int has_come = 0;
+            MPI_Iprobe(1, MPI_ANY_TAG, world, &has_come, MPI_STATUS_IGNORE);
+            return has_come != 0;
+        };
+        check(at.poll_until(has_heard), "the word that was owed has been said", 0);
+        hear(world, 1);
     }
     MPI_Barrier(world);
 }
@@ -857,6 +876,7 @@ int main(int argc, char** argv) {
         poor_taker(MPI_COMM_WORLD);
         poor_sender(MPI_COMM_WORLD);
         poor_release(MPI_COMM_WORLD);
+        owed_word(MPI_COMM_WORLD);
         any_order(MPI_COMM_WORLD);
         forks(MPI_COMM_WORLD);
         failing_calls(MPI_COMM_WORLD);

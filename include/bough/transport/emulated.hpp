@@ -128,10 +128,8 @@ public:
             passed_.erase(passed_.begin(), passed_.begin() + static_cast<std::ptrdiff_t>(count));
             found += count;
         };
-        if (has_due())
-            detail::ignore_exceptions([this] { look(); }); // a lack of memory is told when there is nothing else
-        else
-            look();
+        bool has_looked = false;
+        detail::ignore_exceptions([&] { look(), has_looked = true; });
         pass_on(); // completions of posts cost nothing
         while (found != events.size() && !held_.empty()) {
             if (held_.next_ns() > clock()) break;
@@ -141,6 +139,7 @@ public:
             if (!pay_receive(price)) break;
             events[found++] = held_.take();
         }
+        if (found == 0 && !has_looked) look(); // a lack of memory is told when there is nothing else
         return found;
     }
     posted take_pieces(std::uint64_t handle, std::uint64_t grain, std::uint64_t id) = delete; // see above
@@ -202,8 +201,6 @@ private:
             .latency_ns = all.latency_ns, .ns_per_byte = all.ns_per_byte, .jitter_ns = all.jitter_ns};
         return {inner.rank(), inner.size(), alike, all.links, all.slow, all.seed};
     }
-    // Something can be handed over.
-    bool has_due() const noexcept { return !passed_.empty() || (!held_.empty() && held_.next_ns() <= clock()); }
     double clock() const noexcept { return static_cast<double>(inner_.now_ns()); }
 
     // Pays for the send that is offered. True: all of the price is paid. Part of it may have been

@@ -84,7 +84,6 @@ public:
             events[found] = core_.events.take();
             if (events[found].what == event::kind::lost) core_.peers.report(events[found].peer);
         }
-        if (found == 0 && !arrivals_.has_spare()) lose_failed(), arrivals_.add();
         arrivals_.start_poll();
         for (int frames = 0; frames != 64 && found != events.size(); ++frames) {
             mpi_arrival* const a = arrivals_.receive(core_);
@@ -92,7 +91,9 @@ public:
             found += hear(*a, events[found]);
         }
         lose_failed();
-        if (found == 0 && core_.lacking != 0) core_.tell_lack();
+        if (found != 0) return found;
+        if (!arrivals_.has_spare()) arrivals_.add();
+        if (core_.lacking != 0) core_.tell_lack();
         return found;
     }
 

@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <new>
 #include <span>
-#include <utility>
 
 namespace bough::inline BOUGH_ABI::detail {
 
@@ -40,8 +39,8 @@ struct mpi_rank_core {
         if (!is_made) lacking = outgoing.frame_bytes();
         return is_made;
     }
-    // Throws if memory is still lacking.
-    BOUGH_COLD void tell_lack() { ::operator delete(::operator new(std::exchange(lacking, 0))); }
+    // Throws if memory is still lacking. What waits for it is tried in the next poll.
+    BOUGH_COLD void tell_lack() const { ::operator delete(::operator new(lacking)); }
     // Sends a frame. False: MPI refuses, and the peer has failed.
     bool say(rank_t to, mpi_frame head, std::span<const std::byte> payload = {}) {
         make_room();
