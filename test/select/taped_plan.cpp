@@ -114,7 +114,7 @@ TEST_CASE("taped_plan: the steps of a rank are emitted once, and anew after anot
 }
 
 TEST_CASE("taped_plan: more steps than there is room for are emitted each time") {
-    const std::uint32_t most_few = std::uint32_t{1} << 15, most = std::uint32_t{1} << 19;
+    const std::uint32_t most_few = std::uint32_t{1} << 15, most = std::uint32_t{1} << 22;
     const counted_plan few_fit{.ranks = 3, .count = most_few}, one_fits{.ranks = 3, .count = most};
     const counted_plan too_long{.ranks = 3, .count = most + 1}, halves{.ranks = 3, .count = most / 2 - 1};
     plan_tapes memory;

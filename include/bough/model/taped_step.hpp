@@ -19,6 +19,7 @@ struct taped_step {
     bough::verb verb = bough::verb::copy;
     std::uint32_t parts : 24 = 0; // of a message, before its last
 };
+static_assert(sizeof(taped_step) == 16);
 
 } // namespace bough::model
 

@@ -7,8 +7,9 @@
 //   plan.steps_of(rank)                                  valid until steps of another rank are asked for
 //   plan.few_steps_of(rank)                              the same, and they are still there after other plans
 //
-// *Memory*  16 bytes per step; up to 8 MiB for the plan that is read, and half a MiB for ranks of which steps
-//           are still there after other plans. What has no room is emitted anew.
+// *Memory*  16 bytes per step; up to 64 MiB for the plan that is read, and half a MiB for ranks of which steps
+//           are still there after other plans; for a plan of pieces that fit badly twice as much. 16 bytes per
+//           rank, and the steps of one rank, besides. What has no room is emitted anew.
 #ifndef BOUGH_SELECT_TAPED_PLAN_HPP
 #define BOUGH_SELECT_TAPED_PLAN_HPP
 
@@ -107,6 +108,7 @@ public:
         return {first, steps.size()};
     }
     void clear() noexcept {
+        if (held_ > 2 * most_) chunks_ = {}, held_ = 0; // pieces of many sizes, which do not fit into each other
         for (tape_list& chunk : chunks_) chunk.clear();
         now_ = 0;
         room_ = most_;
@@ -120,10 +122,12 @@ private:
         now_ = chunks_.size();
         chunks_.emplace_back();
         chunks_.back().reserve(std::max(steps, least_chunk));
+        held_ += chunks_.back().capacity();
     }
 
     std::vector<tape_list> chunks_;
     std::size_t now_ = 0, room_, most_;
+    std::size_t held_ = 0; // steps for which there is memory
 };
 
 // What taped plans share: one of them at a time has its steps here, and all have those of a few ranks.
@@ -133,7 +137,7 @@ class basic_plan_tapes {
     friend class basic_taped_plan;
 
     tape_memory<0> few_{std::size_t{1} << 15};
-    tape_memory<0> all_{std::size_t{1} << 19};
+    tape_memory<0> all_{std::size_t{1} << 22};
     plain_list<kept_tape> by_rank_;
     tape_list scratch_; // the last that were emitted
     std::uint64_t owner_ = 0, plans_ = 0;
@@ -196,10 +200,11 @@ public:
 private:
     // The memory is for the steps of this plan from now on.
     void own() const {
-        memory_.owner_ = number_;
+        memory_.owner_ = 0; // nobody's, if memory runs out
         memory_.all_.clear();
         memory_.by_rank_.assign(size_, kept_tape{});
         for (std::size_t i = 0; i != few_.count; ++i) memory_.by_rank_[few_.ranks[i]] = few_.tapes[i];
+        memory_.owner_ = number_;
     }
     void emit(rank_t rank) const {
         memory_.scratch_.clear();
