@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Partial calls on elements whose type and op are known at run time only: in every layout, with ranks that come late, beside
-// ranks that give spans; and what is refused.
+// Partial calls on elements whose type and op are known at run time only: in every layout, with ranks that
+// come late, beside ranks that give spans; and what is refused.
 #include "frontdoor/run_time.hpp"
 
 #include "support/catch.hpp"

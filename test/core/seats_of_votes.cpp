@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// The tree in which the ranks of an MPI program vote on a communicator: every rank knows its neighbours, and only these.
+// The tree in which the ranks of an MPI program vote on a communicator: every rank knows its neighbours, and
+// only these.
 #include "../../tools/mpi/seat.hpp"
 
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Whom a meeting names at its deadline: ranks that are stopped in the middle of it, and those that others wait for.
+// Whom a meeting names at its deadline: ranks that are stopped in the middle of it, and those that others
+// wait for.
 #include "support/catch.hpp"
 #include <bough/communicator.hpp>
 #include <bough/core/absence.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A communicator of the program, or of one of its persistent calls, as bough sees it: whether its collectives are
-// taken, and what they use.
+// A communicator of the program, or of one of its persistent calls, as bough sees it: whether its
+// collectives are taken, and what they use.
 #ifndef BOUGH_TOOLS_MPI_GROUP_HPP
 #define BOUGH_TOOLS_MPI_GROUP_HPP
 
